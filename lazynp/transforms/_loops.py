@@ -15,6 +15,7 @@ import numpy as np
 from lazynp import _unit
 from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import Aval, In, aval_of
+from lazynp._dimensions import scalar_of
 from lazynp._flush import host_value
 from lazynp._interpreter import eval_reference
 from lazynp._intervals import interval
@@ -22,6 +23,7 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
 from lazynp._primitive import Missing, Primitive
 from lazynp._recorder import user_position
+from lazynp._sizes import Dim, Size, bounds, largest
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives.checks import FOUND, any_found, earlier
@@ -433,14 +435,21 @@ def counted(
         step = lambda i, val: (body_fun(i, val), None)  # noqa: E731
         return stacked_loop(int(lower), int(upper), step, init_val, unroll or 1, preserve)[0]
 
+    if all(type(b) is Size or _is_int(b) for b in (lower, upper)):
+        step = lambda i, val: (body_fun(i, val), None)  # noqa: E731
+        return stacked_loop(lower, upper, step, init_val, unroll or 1, preserve)[0]
+
     if unroll is not None:
         raise ValueError("fori_loop: unroll requires int bounds")
 
     return counted_loop(lower, upper, body_fun, init_val, preserve=preserve)
 
 
+_FAR = 1 << 62  # no size is as great
+
+
 def stacked_loop(
-    lower: int, upper: int, body_fun: Callable[[Any, Any], Any], init_val: Any,
+    lower: Dim, upper: Dim, body_fun: Callable[[Any, Any], Any], init_val: Any,
     unroll: int | bool = 1, preserve: bool | None = None,
 ) -> Any:  # fmt: skip
     """`for i in range(lower, upper): val, y = body_fun(i, val)`. The last val; the y stacked."""
@@ -450,10 +459,11 @@ def stacked_loop(
         val, y = body_fun(i, val)
         return (elementwise.add(i, 1), val), y
 
-    ranges = {0: (lower, upper - 1)}
-    (_, val), ys = scanned(
-        step, (lower, init_val), None, upper - lower, False, unroll, ranges, preserve
-    )
+    low, most = bounds(lower)[0], bounds(upper)[1]
+    ranges = {0: (-_FAR if low is None else low, (_FAR if most is None else most) - 1)}
+    length = largest(upper - lower, 0)
+    start = scalar_of(lower) if type(lower) is Size else lower
+    (_, val), ys = scanned(step, (start, init_val), None, length, False, unroll, ranges, preserve)
     return val, ys
 
 
@@ -476,8 +486,7 @@ def counted_loop(
     them (`range(k + 1, n)` in a loop over k). With a bound there is a reverse mode, which costs as
     much as `bound` rounds.
     """
-    bounds = [elementwise.convert(new_array(node_of(b)), dtype=_INT) for b in (lower, upper)]
-    first, stop = bounds
+    first, stop = [elementwise.convert(new_array(node_of(b)), dtype=_INT) for b in (lower, upper)]
     if bound is not None:
         stop = elementwise.minimum(stop, elementwise.add(first, bound))
     (low, most), high = interval(first._read()), interval(stop._read())[1] - 1

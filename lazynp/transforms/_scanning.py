@@ -11,7 +11,7 @@ from lazynp._dimensions import length_of
 from lazynp._extents import known_empty
 from lazynp._intervals import interval
 from lazynp._node import aval_of_node
-from lazynp._sizes import Size, is_size
+from lazynp._sizes import Dim, Size, is_size
 from lazynp._tree import tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import shaping
 from lazynp.transforms._branches import (
@@ -92,7 +92,7 @@ def scanned(
     }
     preserve = preserve if may_decide() else None
     body, given, classes, start = _staged_body(
-        f, structure, carry_leaves, start, slices, kinds, ranges, preserve
+        f, structure, carry_leaves, start, slices, kinds, ranges, preserve, length
     )
     flat = body.flat
     arrays = list(map(new_array, start))
@@ -176,6 +176,7 @@ def _staged_body(
     kinds: Any,
     ranges: Ranges,
     preserve: bool | None,
+    length: Dim,
 ) -> tuple[Staged, list[Aval], Classes, list[Any]]:
     """Stage the body. Python numbers in the carry take the type that the body returns. Returns the
     types of the carry that it was staged for, and the classes of its sizes.
@@ -184,7 +185,7 @@ def _staged_body(
     classes = Classes(avals if preserve is not None else [], preserve is not False)
     while True:
         body, given = staged_for(
-            f, structure, avals, slices, kinds, "scan body", ranges, preserve, classes
+            f, structure, avals, slices, kinds, "scan body", ranges, preserve, classes, length
         )
         tree, outs = body.flat.tree, body.program.jaxpr.out_avals[: len(start)]
         if tree is None or tree[0] is not tuple or len(tree[2]) != 2:

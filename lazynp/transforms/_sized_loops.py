@@ -17,7 +17,7 @@ from lazynp._dimensions import LENGTH, Table, new_axis, table
 from lazynp._jaxpr import Jaxpr
 from lazynp._primitive import Missing, Primitive, host_only
 from lazynp._recorder import local
-from lazynp._sizes import Atom, Dim, Size, variable
+from lazynp._sizes import Atom, Dim, Size, smallest, variable
 from lazynp._trace import staging
 from lazynp._tree import Structure
 from lazynp.transforms._branches import Merged, staged_function
@@ -61,9 +61,11 @@ class Staged:
 def staged_body(
     function: Callable[..., Any], structure: Structure, avals: Sequence[Aval], kinds: Sequence[Any],
     what: str, ranges: Ranges | None = None, variables: Sequence[Size] = (),
-    call: Callable[[list[Any]], list[Any]] | None = None,
+    call: Callable[..., list[Any]] | None = None, rounds: Dim = 1,
 ) -> Staged:  # fmt: skip
-    """Stage a body whose integers may be sizes. variables: sizes in `avals` that are its own."""
+    """Stage a body whose integers may be sizes. variables: sizes in `avals` that are its own. call:
+    applies the function to handles. rounds: how often it runs.
+    """
     flat = Flat(function, structure)
     with telling_why(), staging(f"{what} {name_of(function)}") as recorder:
         recorder.sizes = sizes = Table()
@@ -86,7 +88,8 @@ def staged_body(
         found: set[Atom] = set()
         atoms_of(item[:2], found)
         if outer is not None and found.isdisjoint(inner):
-            outer.required.append(item)  # what is known before the loop is checked before it
+            size, told, error = item  # what is known before the loop is checked before it
+            outer.required.append((smallest(rounds, 1) * size, told, error))
         else:
             required.append(item)
     return Staged(program, flat, Own(atoms, tuple(sizes.made), tuple(required)))
@@ -94,7 +97,7 @@ def staged_body(
 
 def staged_for(
     function: Any, structure: Structure, avals: Sequence[Aval], slices: Sequence[Aval], kinds: Any,
-    what: str, ranges: Ranges | None, preserve: bool | None, classes: Classes,
+    what: str, ranges: Ranges | None, preserve: bool | None, classes: Classes, rounds: Dim = 1,
 ) -> tuple[Staged, list[Aval]]:  # fmt: skip
     """Stage the body of a loop for a carry of these types, and what it scans over. Returns the
     types of the carry in the body, too.
@@ -107,8 +110,9 @@ def staged_for(
         given = classes.types(avals)
         try:
             body = staged_body(
-                function, structure, [*given, *slices], kinds, what, ranges, classes.variables
-            )
+                function, structure, [*given, *slices], kinds, what, ranges, classes.variables,
+                rounds=rounds,
+            )  # fmt: skip
         except (TypeError, ValueError, IndexError):
             # a number at first, that the body cannot take for one
             if preserve or not classes.carry_all():
@@ -154,7 +158,7 @@ class Classes:
 
     def types(self, avals: Sequence[Aval]) -> list[Aval]:
         """The types in the body."""
-        shapes = [list(a.shape) for a in avals]
+        shapes: list[list[Any]] = [list(a.shape) for a in avals]
         for k, size in self.carried.items():
             for leaf, axis in self.groups[k]:
                 shapes[leaf][axis] = size
@@ -182,7 +186,7 @@ class Classes:
 
     def check(self, what: str, outs: Sequence[Aval]) -> list[Aval]:
         """The types that the body returns, with the variables in place of what they become."""
-        shapes = [list(a.shape) for a in outs]
+        shapes: list[list[Any]] = [list(a.shape) for a in outs]
         for k, size in self.carried.items():
             (first, along), *others = self.groups[k]
             if any(len(shapes[i]) != self.start[i].ndim for i, _ in self.groups[k]):
@@ -201,7 +205,8 @@ class Classes:
 
     def results(self, given: Sequence[Aval], outs: Sequence[Aval]) -> tuple[list[Aval], list[Any]]:
         """The types outside, and for each size that the loop decides its variable and place."""
-        shapes, new = [list(a.shape) for a in given], []
+        shapes: list[list[Any]] = [list(a.shape) for a in given]
+        new: list[Any] = []
         for k, size in self.carried.items():
             group = self.groups[k]
             leaf, axis = group[0]

@@ -77,7 +77,7 @@ class Pieces:
         first = len(jaxpr.outputs) - len(own.made)
         self.jaxpr, self.own, self.results = jaxpr, own, jaxpr.outputs[:first]
         self.places: dict[Atom, Any] = dict(zip(own.made, jaxpr.outputs[first:], strict=True))
-        self.maker = {v: i for i, eqn in enumerate(jaxpr.eqns) for v in eqn.outputs}
+        self.maker: dict[Any, int] = {v: i for i, eqn in enumerate(jaxpr.eqns) for v in eqn.outputs}
         self.levels: dict[int, int] = {}
         for i in range(len(jaxpr.eqns)):
             self._level(i)
@@ -223,7 +223,7 @@ def eval_jaxpr(jaxpr: Jaxpr, *args: Any) -> list[Array]:
     first = len(own.variables)
     values = dict(zip(own.variables, map(_int, arrays[:first]), strict=True))
     results = pieces_of(raw, own).run(arrays[first:], values, "eval_jaxpr")
-    sizes = {v: size for size, v in jaxpr.sizes.items()}
+    sizes: dict[Any, Any] = {v: size for size, v in jaxpr.sizes.items()}
     implicit = jaxpr.outputs[: len(jaxpr.outputs) - len(results)]
     return [*[number(sizes[v].at(values.__getitem__)) for v in implicit], *results]
 

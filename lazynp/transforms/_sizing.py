@@ -18,6 +18,7 @@ from lazynp._avals import Aval, SizedAval, aval_of
 from lazynp._extents import Numbers, mapped
 from lazynp._jaxpr import Atom as Operand, Eqn, Jaxpr, Literal, Var
 from lazynp._sizes import Atom, Dim, Size
+from lazynp.primitives import shaping
 
 Values = Callable[[Size], int]
 
@@ -98,6 +99,9 @@ def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxp
     eqns = []
     for eqn in jaxpr.eqns:
         operands = [read(a) for a in eqn.inputs]
+        if type(eqn.params.get("length")) is Size and not values(eqn.params["length"]):
+            eqns += _no_round(eqn, operands, env, values)
+            continue
         params = {k: numbered(p, values) for k, p in eqn.params.items()}
         out = eqn.primitive.abstract(*[a.aval for a in operands], **params)
         avals = out if eqn.primitive.multiple_results else (out,)
@@ -107,6 +111,23 @@ def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxp
         env.update(zip(eqn.outputs, outs, strict=True))
         eqns.append(Eqn(eqn.primitive, operands, params, outs))
     return Jaxpr(inputs, eqns, [read(a) for a in jaxpr.outputs])  # type: ignore[arg-type]
+
+
+def _no_round(
+    eqn: Eqn, operands: Sequence[Operand], env: dict[Operand, Operand], values: Values
+) -> list[Eqn]:
+    """A scan of no round gives what it was given; its body need not be right for such sizes."""
+    consts, carry = eqn.params["consts"], eqn.params["carry"]
+    env.update(zip(eqn.outputs[:carry], operands[consts : consts + carry], strict=True))
+    made = []
+    for var in eqn.outputs[carry:]:
+        shape = tuple([max(n, 0) for n in mapped(var.aval.shape, values)])
+        aval = aval_of(shape, var.aval.dtype, var.aval.weak)
+        zero = Literal(aval.dtype.type(0), aval_of((), aval.dtype))
+        new = env[var] = Var(aval)
+        params = {"shape": shape, "dtype": aval.dtype}
+        made.append(Eqn(shaping.full, (zero,), params, (new,)))
+    return made
 
 
 def _aval(aval: Aval, values: Values) -> Aval:
@@ -121,7 +142,7 @@ def numbered(x: Any, values: Values) -> Any:
         return with_values(x, values)
     if isinstance(x, tuple) and any(isinstance(j, Jaxpr) for j in x):
         return tuple([numbered(j, values) for j in x])
-    if not isinstance(x, tuple) and hasattr(x, "mapped"):  # the jaxprs of a custom rule
+    if not isinstance(x, (tuple, Size)) and hasattr(x, "mapped"):  # the jaxprs of a custom rule
         return x.mapped(lambda part, _: with_values(part, values))
     return mapped(x, values)
 

@@ -210,12 +210,11 @@ def run(
     starts = given.start_operands() if traced.starts else []
     operands = [*given.owners, *values, *starts, *captured, *map(new_array, traced.nodes)]
     jaxpr, values = traced.jaxpr, None
-    in_pieces = traced.sized is not None and decided_by_data(traced.sized)
-    if traced.sized is not None and not in_pieces:
-        jaxpr, values = for_sizes(traced.sized, given, operands)
-    if in_pieces:
+    if traced.sized is not None and decided_by_data(traced.sized):
         found, values = _in_pieces(traced.sized, given, operands, params["name"])
         return _given_back(traced, given, found, values)
+    if traced.sized is not None:
+        jaxpr, values = for_sizes(traced.sized, given, operands)
     if not (local.recorder.staging or any(is_interpreted(x._read()) for x in operands)):
         jaxpr = delivered(jaxpr)
         operands = at_home(jaxpr, operands)

@@ -20,7 +20,7 @@ from lazynp._array import (
     new_array,
 )
 from lazynp._avals import Aval
-from lazynp._dimensions import count_of, known_size, require, require_some, table
+from lazynp._dimensions import known_size, require, require_some, table
 from lazynp._extents import broadcast_shapes, known_empty, surely
 from lazynp._flush import host_value
 from lazynp._intervals import interval
@@ -47,7 +47,7 @@ from lazynp.functions._masks import (
     set_selected,
 )
 from lazynp.functions._operands import as_array, broadcast, cast
-from lazynp.functions._places import places
+from lazynp.functions._places import InBounds, count_true, places
 from lazynp.functions._refused import refused_as
 from lazynp.functions._selected import Selection, selection, store_selection
 from lazynp.functions._stores import host_index
@@ -178,19 +178,6 @@ def _integer_parts(item: Any, aval: Aval, axis: int) -> list[Any]:
     if found is not None:
         return list(map(InBounds, found))
     return list(np.nonzero(host_value(item._read())))
-
-
-class InBounds:
-    """An index array whose elements are in bounds, by how it was made."""
-
-    __slots__ = ("array",)
-
-    def __init__(self, array: Array) -> None:
-        self.array = array
-
-    @property
-    def shape(self) -> Any:
-        return self.array.aval.shape
 
 
 def _common(
@@ -420,10 +407,7 @@ def set_advanced(self: Array, index: Any, value: Any) -> None:
         return
     found = None
     if mask is not None and whole and mask.shape == aval.shape and aval.device:
-        count = None if knowable(mask._read()) else count_of(mask)
-        shape: tuple[Any, ...] = (
-            int(np.count_nonzero(host_value(mask._read()))) if count is None else count,
-        )
+        shape: tuple[Any, ...] = (count_true(mask),)
     else:
         found = advanced(aval, index)
         shape = found.shape

@@ -28,13 +28,11 @@ from lazynp._array import (
     write_lock,
 )
 from lazynp._avals import SCALAR_DTYPES, Aval, SizedAval, TracedAval, aval_of, on_device
-from lazynp._dimensions import table
 from lazynp._flush import flush, large_update
 from lazynp._fronts import in_front
 from lazynp._memo import state
 from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node, leaf, op_of
 from lazynp._recorder import RECORD, Recorder, known, local, staged
-from lazynp._sizes import Size
 from lazynp._stale import note
 from lazynp._steps import Basic, Field, Slice, basic_slice
 from lazynp._strides import WARNS, laid_out, may_write, order_of_strides
@@ -50,6 +48,7 @@ from lazynp.functions._index_keys import (
     element_index,
     gives_view,
     has_array,
+    holds_size,
     index_key,
     known_places,
     normal,
@@ -67,7 +66,6 @@ from lazynp.functions._stores import (
     store_element,
     store_slice,
 )
-from lazynp.functions._with_size import arrays
 from lazynp.primitives import shaping
 
 _MEMO_SIZE = 4096
@@ -369,15 +367,8 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
     aval = node[AVAL] if node[OP] is None else node[OP].aval
     if type(aval.plain) is SizedAval:
         index = with_sizes(index)
-    if staged and moves(plain := normal(index)):
-        try:
-            if store_part(self, plain, value):
-                return None
-        except TypeError:
-            if table() is None:
-                raise
-        if table() is not None:
-            index, value = with_sizes(plain), arrays(value)
+    if staged and store_part(self, normal(index), value):
+        return None
     step: Any = None
     wrong: Any = None
     try:
@@ -449,8 +440,7 @@ def _store_op(
 
 def _set_step(aval: Aval, index: Any) -> Any:
     """The step of a basic index; None for an advanced one."""
-    if any(type(b) is Size for i in (index if type(index) is tuple else (index,))
-           if type(i) is slice for b in (i.start, i.stop)):  # fmt: skip
+    if holds_size(index):
         return basic_slice(aval, index if isinstance(index, tuple) else (index,))
     key = index_key(index)
     try:

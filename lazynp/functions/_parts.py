@@ -22,10 +22,10 @@ from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._sizes import largest
 from lazynp._steps import expand_ellipsis
 from lazynp.functions._assigned import assigned
-from lazynp.functions._index_keys import unknown_bounds
+from lazynp.functions._index_keys import unknown_bounds, with_sizes
 from lazynp.functions._moving import has_window, moves, same_slice
 from lazynp.functions._operands import as_array, broadcast, cast
-from lazynp.functions._with_size import with_size
+from lazynp.functions._with_size import arrays, with_size
 from lazynp.primitives import elementwise, shaping
 
 _INT = np.dtype(np.int64)
@@ -331,9 +331,15 @@ def part(x: Array, index: Any) -> Part | None:
 def store_part(x: Array, index: Any, value: Any) -> bool:
     """`x[index] = value` if the index is that of a part."""
     target = part(x, index)
-    if target is not None:
+    if target is None:
+        return False
+    try:
         store(target, value)
-    return target is not None
+    except TypeError:
+        if table() is None:
+            raise
+        x[with_sizes(index)] = arrays(value)  # type: ignore[index]
+    return True
 
 
 def store(target: Part, value: Any) -> None:

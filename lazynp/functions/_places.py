@@ -8,7 +8,9 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._dimensions import count_of
+from lazynp._flush import host_value
 from lazynp._sizes import Dim
+from lazynp._values import knowable
 from lazynp.primitives import elementwise, reduction, shaping, sorting
 
 _INT64 = np.dtype(np.int64)
@@ -40,3 +42,22 @@ def places_of(mask: Array, count: Dim) -> tuple[Array, ...]:
         below = below * n
     found.append(elementwise.floor_divide(places, below) if len(shape) > 1 else places)
     return tuple(found[::-1])
+
+
+def count_true(mask: Array) -> Any:
+    """How many elements are true: an int, or a size."""
+    count = None if knowable(mask._read()) else count_of(mask)
+    return int(np.count_nonzero(host_value(mask._read()))) if count is None else count
+
+
+class InBounds:
+    """An index array whose elements are in bounds, by how it was made."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    @property
+    def shape(self) -> Any:
+        return self.array.aval.shape

@@ -17,7 +17,7 @@ from lazynp._array import Array, NDArray
 from lazynp._positions import position
 from lazynp._recorder import user_position
 from lazynp._tree import tree_flatten
-from lazynp.transforms._loops import counted, counted_loop, looped, stacked_loop
+from lazynp.transforms._looping import counted, counted_loop, looped, stacked_loop
 from lazynp.transforms.control._carry import Again, Carry, Exchanged, OtherType, started
 from lazynp.transforms.control._choice import branch, not_
 from lazynp.transforms.control._divided import (

@@ -12,6 +12,7 @@ from lazynp import _sizes
 from lazynp._array import Array, Scalar, new_scalar
 from lazynp._avals import aval_of
 from lazynp._extents import may_be_equal
+from lazynp._intervals import interval
 from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
@@ -20,6 +21,9 @@ from lazynp._values import alike
 from lazynp.primitives import elementwise, reduction, shaping
 
 LENGTH = aval_of((), np.dtype(np.int64), True)  # weak, as an int of NumPy's shapes
+
+
+_FAR = 1 << 62  # no size is as great
 
 
 class Table:
@@ -193,6 +197,9 @@ def count_of(mask: Array) -> Dim | None:
 
 def new_size(node: Node, sizes: Table, least: int | None = None, name: str = "") -> Size:
     """A size that the value of this node decides."""
+    if least is None:
+        low = interval(node)[0]
+        least = low if low > -_FAR else None
     atom = Atom(name or f"size{len(sizes.made)}", least)
     atom.place = new_scalar(node)
     sizes.made.append(atom)

@@ -124,7 +124,8 @@ def alike(a: Any, b: Any, deep: int = 16) -> bool:
     if (
         deep
         and a[OP] is not None
-        and a[OP] is b[OP]
+        and b[OP] is not None
+        and _same_operation(a[OP], b[OP])
         and v is None
         and w is None
         and len(a[ARGS]) == len(b[ARGS])
@@ -132,6 +133,13 @@ def alike(a: Any, b: Any, deep: int = 16) -> bool:
     ):
         return True
     return knowable(a) and knowable(b) and np.array_equal(host_value(a), host_value(b))
+
+
+def _same_operation(a: Any, b: Any) -> bool:
+    """Operations on arrays of sizes are not interned."""
+    if a is b or not (a.sized and b.sized):
+        return a is b
+    return a.primitive is b.primitive and a.explicit == b.explicit and a.params == b.params
 
 
 def _alike_tracers(v: Any, w: Any, deep: int) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, new_array
 from lazynp._avals import Aval, aval_of
+from lazynp._extents import same_shape
 from lazynp._jaxpr import Jaxpr, jaxprs_in
 from lazynp._node import Node, aval_of_node
 from lazynp._tree import Structure, show
@@ -216,7 +217,7 @@ def same_types(
             f"{show(tree_b)}"
         )
     for i, (x, y) in enumerate(zip(avals_a, avals_b)):
-        if x.shape != y.shape or x.dtype != y.dtype:
+        if not same_shape(x.shape, y.shape) or x.dtype != y.dtype:
             raise TypeError(
                 f"{what}: {a} and {b} must have the same types, but leaf {i} is {x} and {y}"
             )

@@ -379,7 +379,7 @@ def _staged(given: Operands, function: Any, structure: Any, what: str) -> Staged
         return Staged(*given.staged(function, structure, what), Own())
     return staged_body(
         function, structure, given.avals, given.kinds, what, call=given.applied
-    )  # fmt: skip
+    ).settled()  # fmt: skip
 
 
 def _one_tree(staged: Sequence[Staged]) -> bool:

@@ -76,7 +76,7 @@ class _Expansion:
 
     def _write(self, primitive: Any, *sides: Any) -> Var:
         inputs = [x if isinstance(x, Var) else Literal(np.int64(x), LENGTH) for x in sides]
-        var = Var(LENGTH)
+        var = Var(primitive.abstract(*[x.aval for x in inputs]))
         self.eqns.append(Eqn(primitive, inputs, {}, (var,)))
         forms = [self.forms.get(x) if isinstance(x, Var) else int(x) for x in sides]
         form = integer_form(primitive.name, forms)

@@ -98,6 +98,7 @@ def looped(
         elif not alike or not classes.changed(body.outs):
             break
     start = list(map(new_array, as_carried(nodes, avals)))
+    body.settled()
     test = _staged_test(cond_fun, structure, given, kinds, preserve, classes)
     outs = classes.check("while_loop", body.outs) if alike else body.outs
     same_types(
@@ -125,7 +126,7 @@ def _staged_test(
         raise TypeError(f"while_loop: the condition must return one bool, got {list(test.outs)}")
     if test.program.written:
         raise TypeError("while_loop: the condition must not write arrays from outside")
-    return test
+    return test.settled()
 
 
 def _run_merged(merged: Merged, init: list[Array], count: Count | None) -> list[Array]:

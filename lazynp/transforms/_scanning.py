@@ -201,7 +201,7 @@ def _staged_body(
         ("the carry", structure[2][0], given),
         ("the carry that the body returns", tree[2][0], classes.check("scan", outs)),
     )
-    return body, avals, classes, as_carried(start, avals)
+    return body.settled(), avals, classes, as_carried(start, avals)
 
 
 def _run(

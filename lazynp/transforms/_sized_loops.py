@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._dimensions import LENGTH, Table, new_axis, table
+from lazynp._extents import surely
 from lazynp._jaxpr import Jaxpr
 from lazynp._primitive import Missing, Primitive, host_only
 from lazynp._recorder import local
@@ -22,7 +23,7 @@ from lazynp._trace import staging
 from lazynp._tree import Structure
 from lazynp.transforms._branches import Merged, staged_function
 from lazynp.transforms._sized_runs import is_open, run_branch, run_loop
-from lazynp.transforms._sizing import Own, atoms_of
+from lazynp.transforms._sizing import Own, Required, atoms_of
 from lazynp.transforms._stack import Flat, argument_node, kind_of, name_of, telling_why
 from lazynp.transforms._stage import Program, Ranges, finish, run_jaxpr, stage_closed
 
@@ -43,8 +44,18 @@ def may_decide() -> bool:
 class Staged:
     """A staged body, and the sizes that it has of its own."""
 
-    def __init__(self, program: Program, flat: Any, own: Own) -> None:
-        self.program, self.flat, self.own = program, flat, own
+    def __init__(
+        self, program: Program, flat: Any, own: Own, required: Sequence[Required] = ()
+    ) -> None:
+        """required: of sizes that are known before it runs, which is then checked."""
+        self.program, self.flat, self.own, self.required = program, flat, own, required
+
+    def settled(self) -> Staged:
+        """Said of the body that is used, not of one that was traced to find the types."""
+        outer = table()
+        if outer is not None:
+            outer.required.extend(self.required)
+        return self
 
     @property
     def outs(self) -> Sequence[Aval]:
@@ -83,16 +94,16 @@ def staged_body(
         program = finish(recorder, given, [*nodes, *made], list(map(kind_of, leaves)))
     atoms = tuple([s.variables()[0] for s in variables])
     inner, outer = {*atoms, *sizes.made}, table()
-    required = []
+    required, known = [], []
     for item in sizes.required:
         found: set[Atom] = set()
         atoms_of(item[:2], found)
         if outer is not None and found.isdisjoint(inner):
-            size, told, error = item  # what is known before the loop is checked before it
-            outer.required.append((smallest(rounds, 1) * size, told, error))
+            size, told, error = item
+            known.append((smallest(rounds, 1) * size, told, error))
         else:
             required.append(item)
-    return Staged(program, flat, Own(atoms, tuple(sizes.made), tuple(required)))
+    return Staged(program, flat, Own(atoms, tuple(sizes.made), tuple(required)), known)
 
 
 def staged_for(
@@ -172,7 +183,7 @@ class Classes:
         for k, group in enumerate(self.groups):
             fits = all(outs[i].ndim == self.start[i].ndim for i, _ in group)
             if k not in self.carried and fits:
-                if any(outs[i].shape[axis] != self._size(k) for i, axis in group):
+                if not all(surely(outs[i].shape[a] == self._size(k)) for i, a in group):
                     self._carry(k)
         return len(self.carried) > before
 
@@ -192,7 +203,7 @@ class Classes:
             if any(len(shapes[i]) != self.start[i].ndim for i, _ in self.groups[k]):
                 continue
             for leaf, axis in others:
-                if outs[leaf].shape[axis] != outs[first].shape[along]:
+                if not surely(outs[leaf].shape[axis] == outs[first].shape[along]):
                     raise TypeError(
                         f"{what}: leaves {first} and {leaf} of the carry have one size at the start"
                         f" ({self.start[first]} and {self.start[leaf]}), but the body returns "
@@ -210,7 +221,7 @@ class Classes:
         for k, size in self.carried.items():
             group = self.groups[k]
             leaf, axis = group[0]
-            same = all(outs[i].shape[a] == size for i, a in group)
+            same = all(surely(outs[i].shape[a] == size) for i, a in group)
             found = self._size(k)
             if not same:
                 found = variable(f"size of result {leaf}")
@@ -317,7 +328,7 @@ def merged_types(staged: Sequence[Staged]) -> tuple[list[Aval], list[Any]] | Non
         shape = []
         for axis in range(first.ndim):
             dims = tuple([a.shape[axis] for a in others])
-            if all(d == dims[0] for d in dims) and not _is_own(dims[0], staged[0]):
+            if all(surely(d == dims[0]) for d in dims) and not _is_own(dims[0], staged[0]):
                 shape.append(dims[0])
                 continue
             if all(type(d) is not Size for d in dims):

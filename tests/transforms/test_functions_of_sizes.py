@@ -70,13 +70,15 @@ OF_VECTORS = [
     "np.unique(x)", "np.nonzero(x>1)[0]", "np.flatnonzero(x>1)", "np.argwhere(x>1)",
     "np.where(x>1)[0]", "np.compress(x>1,x)", "np.extract(x>1,x)", "x[x>1]", "np.union1d(x,x)",
     "np.intersect1d(x,x)", "np.setdiff1d(x,[.5])", "x.compress(x>1)", "x.nonzero()[0]",
+    "np.quantile(x,0.3)", "np.percentile(x,30)", "np.partition(x,0)", "np.argpartition(x,0)",
+    "x[np.arange(x.shape[0])]", "x[np.arange(x.shape[0])[::-1]]",
 ]  # fmt: skip
 
 NOT_WRITTEN_VECTORS = [
-    "np.quantile(x,0.3)", "np.percentile(x,30)", "np.interp(1.0,x,x)", "np.convolve(x,[1.,2.])",
+    "np.interp(1.0,x,x)", "np.convolve(x,[1.,2.])",
     "np.correlate(x,[1.,2.])", "np.histogram(x)[0]", "np.bincount(np.arange(x.shape[0]))",
     "np.trim_zeros(x)",
-    "np.resize(x,5)", "np.partition(x,0)", "np.argpartition(x,0)",
+    "np.resize(x,5)",
     "np.vander(x)", "np.polyfit(x,x,1)",
     "np.fft.fft(x)", "np.fft.rfft(x)", "np.fft.ifft(x)", "np.fft.fftshift(x)",
     "np.hanning(x.shape[0])", "np.hamming(x.shape[0])", "np.bartlett(x.shape[0])",
@@ -86,8 +88,8 @@ NOT_WRITTEN_VECTORS = [
     "np.split(x[:4],2)[0]", "np.pad(x,2,mode='wrap')", "np.pad(x,1,mode='reflect')",
     "np.pad(x,1,mode='mean')", "np.gradient(x)", "x.item(0)", "x.tolist()",
     "x.flat[0]", "np.ma.masked_array(x)",
-    "np.lib.stride_tricks.sliding_window_view(x,2)", "x[np.arange(x.shape[0])]",
-    "x[np.arange(x.shape[0])[::-1]]", "np.array_repr(x)",
+    "np.lib.stride_tricks.sliding_window_view(x,2)",
+    "np.array_repr(x)",
     "np.lcm.reduce(np.arange(1,x.shape[0]+1))", "np.gcd.reduce(np.arange(1,x.shape[0]+1))",
     "np.packbits(x>1)",
 ]  # fmt: skip

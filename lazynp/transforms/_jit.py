@@ -160,7 +160,9 @@ class Jitted:
             return self._prepared(*args, **kwargs)  # its sizes are those of the program around it
         plain = plain if self._simple else None
         STATS.calls += 1
-        fresh = traced.sized is None or not (traced.sized.made or decided_by_data(traced.sized))
+        fresh = traced.sized is None or not (
+            traced.sized.made or decided_by_data(traced.sized) or traced.sized.varies()
+        )
         if plain is not None and fresh and traced.pure() and place_inside(traced.jaxpr) is None:
             made = [kind[1] is NDArray for kind in traced.outs]
             jaxpr = traced.jaxpr if traced.sized is None else for_sizes(traced.sized, given, [])[0]

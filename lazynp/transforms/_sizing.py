@@ -169,7 +169,7 @@ class SizedProgram:
     """
 
     __slots__ = ("raw", "places", "axes", "made", "jaxpr", "known", "required", "pieces",
-                 "by_data")  # fmt: skip
+                 "by_data", "buckets")  # fmt: skip
 
     def __init__(
         self,
@@ -187,6 +187,11 @@ class SizedProgram:
         self.known: dict[tuple[int, ...], Jaxpr] = {}  # of the sizes met last
         self.pieces: Any = None  # see `_sized_runs`
         self.by_data: bool | None = None
+        self.buckets: Any = None  # see `_buckets`; False: it is in none
+
+    def varies(self) -> bool:
+        """Whether the next call may run by another program (that of a bucket) than this one."""
+        return self.buckets is not False and not (self.buckets and self.buckets.cheap)
 
     def program(
         self, sizes: list[int], value: Callable[[Jaxpr | int], int]

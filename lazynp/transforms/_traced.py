@@ -14,6 +14,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import Aval
+from lazynp._config import config
 from lazynp._dimensions import Table
 from lazynp._extents import Numbers
 from lazynp._flush import host_value
@@ -24,9 +25,11 @@ from lazynp._steps import with_numbers
 from lazynp._strides import dense_order, in_order
 from lazynp._trace import staging
 from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp.primitives.placing import placed_behind
 from lazynp.transforms._arguments import START, Arguments, at_places, fixed
-from lazynp.transforms._arranged import at_home
+from lazynp.transforms._arranged import at_home, place_inside
 from lazynp.transforms._axes import NamedSizes, bound
+from lazynp.transforms._buckets import Buckets, run_in_bucket
 from lazynp.transforms._call import Places, delivered, jit_call
 from lazynp.transforms._donation import give_up
 from lazynp.transforms._expanding import expanded
@@ -216,6 +219,10 @@ def run(
     if traced.sized is not None:
         jaxpr, values = for_sizes(traced.sized, given, operands)
     if not (local.recorder.staging or any(is_interpreted(x._read()) for x in operands)):
+        if traced.sized is not None and not donate:
+            found, params = _by_bucket(traced.sized, given, operands, jaxpr, params)
+            if found is not None:
+                return _given_back(traced, given, found, values)
         jaxpr = delivered(jaxpr)
         operands = at_home(jaxpr, operands)
     if inline and local.recorder.staging:
@@ -238,6 +245,33 @@ def _in_pieces(
     values = dict(zip(sized.axes, bound(sized.places, shapes, "jit"), strict=True))
     results = iter(program_in_pieces(sized).run(operands, values, name))
     return results, Numbers(values.__getitem__).__getitem__
+
+
+def _by_bucket(
+    sized: SizedProgram, given: Arguments, operands: list[Array], jaxpr: Jaxpr,
+    params: dict[str, Any],
+) -> tuple[Iterator[Array] | None, dict[str, Any]]:  # fmt: skip
+    """The results by the program of a bucket, if it is that which pays; else the parameters of the
+    call of the exact program.
+    """
+    if config.execution == "reference" or config.debug_nans or sized.buckets is False:
+        return None, params
+    if sized.buckets is None:
+        single = len(sized.axes) == 1 and not sized.made and place_inside(jaxpr) is None
+        sized.buckets = Buckets(sized) if single else False
+        if not single:
+            return None, params
+    if any(placed_behind(x) is not None for x in operands):
+        return None, params
+    (n,) = bound(sized.places, [np.shape(x) for x in given.leaves], "jit")
+    way = sized.buckets.way(n, jaxpr)
+    if way is None:
+        sized.buckets = False
+    if way is True:
+        return None, params | {"compiled": True}
+    if way is False or way is None:
+        return None, params
+    return iter(run_in_bucket(way, n, operands, jaxpr, params["name"])), params
 
 
 def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], values: Any) -> Any:

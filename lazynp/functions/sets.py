@@ -184,6 +184,15 @@ def _starts_of_any(x: Array, equal_nan: bool) -> Array:
     return ufuncs.logical_or(elementwise.equal(places, 0), differs)
 
 
+def _alone_of_any(x: Array) -> Any:
+    """The elements of a sorted vector, which may be empty, that differ from both beside them."""
+    first, n = plain(_starts_of_any(x, False)), x.aval.size
+    places = shaping.iota(shape=x.aval.shape, axis=0, dtype=_INT64)
+    after = elementwise.minimum(elementwise.add(places, 1), as_array(n - 1))
+    last = ufuncs.logical_or(ufuncs.equal(places, n - 1), gathers.take(first, after, axes=(0,)))
+    return ufuncs.logical_and(first, last)
+
+
 def _differs(after: Any, before: Any, equal_nan: bool) -> Any:
     differs = ufuncs.not_equal(after, before)
     if equal_nan and after.dtype.kind in "fc":
@@ -297,9 +306,11 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     if not assume_unique:
         x, y = unique(x), unique(y)
     joined = _joined(x, y)
-    if not joined.size:
+    if known_empty(joined.aval.size):
         return joined
     ordered = sorting.sort(joined)
+    if is_size(ordered.aval.size):
+        return getitem(ordered, plain(_alone_of_any(plain(ordered))))
     one = shaping.full(True, shape=(1,), dtype=np.dtype(bool))
     differs = ufuncs.not_equal(getitem(ordered, slice(1, None)), getitem(ordered, slice(None, -1)))
     flag = shaping.concatenate(one, plain(differs), one, axis=0)

@@ -54,17 +54,17 @@ def _rises(n: Dim, axis: Atom) -> bool:
             continue
         if len(monomial) > 1 or count < 0:
             return False
-        (atom,) = monomial
-        if not atom.op:
-            if atom is not axis:
+        for atom in monomial:
+            if not atom.op:
+                if atom is not axis:
+                    return False
+            elif atom.op in ("maximum", "minimum"):
+                if not all(_rises(a, axis) for a in atom.args):
+                    return False
+            elif atom.op != "floor_divide" or type(atom.args[1]) is Size or atom.args[1] <= 0:
                 return False
-        elif atom.op in ("maximum", "minimum"):
-            if not all(_rises(a, axis) for a in atom.args):
+            elif not _rises(atom.args[0], axis):
                 return False
-        elif atom.op != "floor_divide" or type(atom.args[1]) is Size or atom.args[1] <= 0:
-            return False
-        elif not _rises(atom.args[0], axis):
-            return False
     return True
 
 
@@ -244,6 +244,8 @@ def _update(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]
         raise _Refused
     mask = None
     for axis, (size, start) in sizes.items():
+        if not isinstance(start, Literal):
+            raise _Refused
         end = elementwise.add(p.valid(size), int(start.value))
         here = elementwise.less(shaping.iota(shape=out.aval.shape, axis=axis, dtype=_INT), end)
         mask = here if mask is None else elementwise.logical_and(mask, here)

@@ -13,6 +13,7 @@ from typing import Any
 
 from lazynp._avals import Aval
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Rules, Var, jaxprs_in
+from lazynp._sizes import Size
 
 DISPATCH = 12.0  # of starting a compiled program, besides its operations
 PIECE = 25.0  # of one more piece of a program: a dispatch, buffers in and out, lost fusion
@@ -149,8 +150,14 @@ def _of_call(name: str, params: dict[str, Any]) -> Cost:
         return DISPATCH + (
             _AT_ONCE if params.get("compiled") else by_reference(params["jaxpr"])
         ), 0.0
-    steps = sum(len(j.eqns) for j in jaxprs_in(params)) * params.get("length", 1)
+    steps = sum(len(j.eqns) for j in jaxprs_in(params)) * _rounds(params)
     return 1.0 + 2.0 * steps, 1.0 + 0.1 * steps
+
+
+def _rounds(params: dict[str, Any]) -> int:
+    """How often a body runs; one that is a size without a value counts once."""
+    length = params.get("length", 1)
+    return 1 if type(length) is Size else length or 0
 
 
 _ROUND = 5.0  # of running a jaxpr, besides its equations
@@ -164,7 +171,7 @@ def by_reference(jaxpr: Jaxpr) -> float:
         if eqn.primitive.kind == "call":
             inner = max(map(by_reference, jaxprs_in(eqn.params)), default=0.0)
             endless = eqn.primitive.name == "while"
-            rounds = eqn.params.get("length", 1) or 0
+            rounds = _rounds(eqn.params)
             total += _CALL + (_AT_ONCE if endless else (inner + _ROUND) * rounds)
         else:
             ins, outs = [a.aval for a in eqn.inputs], [v.aval for v in eqn.outputs]
@@ -196,7 +203,7 @@ def least(jaxpr: Jaxpr) -> float:
     for eqn in jaxpr.eqns:
         if eqn.primitive.kind == "call":
             inner = max(map(least, jaxprs_in(eqn.params)), default=0.0)
-            total += inner * (eqn.params.get("length") or 1)
+            total += inner * (_rounds(eqn.params) or 1)
         else:
             constant = _FUSED + (_PRODUCT if eqn.primitive.kind == "contract" else 0.0)
             total += max(_compiled(eqn) - constant, 0.0)

@@ -12,29 +12,37 @@ from lazynp import _sizes
 from lazynp._array import Array, Scalar, new_scalar
 from lazynp._avals import aval_of
 from lazynp._extents import may_be_equal
-from lazynp._node import ARGS, OP, VALUE, Node
+from lazynp._intervals import interval
+from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._sizes import Atom, Dim, Hooks, Size, Test, largest, smallest, variable
-from lazynp.primitives import elementwise
+from lazynp._values import alike
+from lazynp.primitives import elementwise, reduction, shaping
 
 LENGTH = aval_of((), np.dtype(np.int64), True)  # weak, as an int of NumPy's shapes
+
+
+_FAR = 1 << 62  # no size is as great
 
 
 class Table:
     """The sizes of one traced function.
 
     made: sizes that integers of the program define, in order. scalars: what stands for a size.
-    required: sizes that must not be negative, what the error tells, and the error.
+    required: sizes that must not be negative, what the error tells, and the error. opens: whether
+    a loop that changes sizes, or a branch that decides some, was recorded.
     """
 
-    __slots__ = ("by_node", "made", "scalars", "kept", "required")
+    __slots__ = ("by_node", "made", "scalars", "kept", "required", "opens", "counts")
 
     def __init__(self) -> None:
         self.by_node: dict[int, Dim] = {}
         self.made: list[Atom] = []
         self.scalars: dict[Size, Scalar] = {}
         self.required: list[tuple[Dim, Any, Callable[[Any], BaseException]]] = []
+        self.opens = False
+        self.counts: list[tuple[Node, Size]] = []  # masks, and how many elements of them are true
         self.kept: list[Node] = []  # or other nodes might get their identities
 
 
@@ -67,9 +75,9 @@ def require_not_one(size: Dim, error: BaseException) -> None:
         require((size - 1) * (size - 1) - 1, lambda _: error, size)
 
 
-def new_axis(name: str, recorder: StagingRecorder) -> tuple[Size, Node]:
-    """A new size, and the input of the program that holds it."""
-    size = variable(name)
+def new_axis(name: str | Size, recorder: StagingRecorder) -> tuple[Size, Node]:
+    """A new size (or one that was made for such a program), and the input that holds it."""
+    size = name if isinstance(name, Size) else variable(name)
     node = recorder.input(LENGTH)
     (atom,) = size.variables()
     atom.place = new_scalar(node)
@@ -86,15 +94,22 @@ def size_of(x: Any) -> Dim | None:
     """An integer that has no value yet, as a size; None where it may not be one. It may be
     negative, as bounds may.
     """
-    sizes = table()
     if type(x) is Size:
         return x
-    if sizes is None or not isinstance(x, Array) or x.ndim or x.dtype.kind not in "iu":
+    if table() is None or not isinstance(x, Array) or x.ndim or x.dtype.kind not in "iu":
         return None
     node = x._read()
-    if not local.recorder.owns(node):  # type: ignore[attr-defined]
-        return None
-    return _form(node, sizes)
+    return None if _table_of(node) is None else _form(node)
+
+
+def _table_of(node: Node) -> Table | None:
+    """That of the innermost function that is being traced and has the node, if it has one."""
+    recorder: Any = local.recorder
+    while isinstance(recorder, StagingRecorder):
+        if recorder.owns(node):
+            return recorder.sizes
+        recorder = recorder.outer
+    return None
 
 
 def known_size(x: Any) -> Dim | None:
@@ -113,11 +128,14 @@ def length_of(x: Any) -> Dim | None:
     return size
 
 
-def _form(node: Any, sizes: Table) -> Dim:
+def _form(node: Any) -> Dim | None:
     if type(node) is not list:
         return int(node)
     if isinstance(node[VALUE], (np.integer, np.ndarray)):
         return int(node[VALUE])
+    sizes = _table_of(node)
+    if sizes is None:
+        return None
     found = sizes.by_node.get(id(node))
     if found is None:
         found = sizes.by_node[id(node)] = _computed(node, sizes)
@@ -130,8 +148,59 @@ def _computed(node: Node, sizes: Table) -> Dim:
     if op is not None and type(node[ARGS]) is tuple:
         if op.primitive.name in _FORMS:
             if all(a.dtype.kind in "iu" and not a.ndim for a in op.explicit):
-                return _FORMS[op.primitive.name](*[_form(a, sizes) for a in node[ARGS]])
-    atom = Atom(f"size{len(sizes.made)}", None)
+                sides = [_form(a) for a in node[ARGS]]
+                if None not in map(_none, sides):
+                    return _FORMS[op.primitive.name](*sides)
+        if op.primitive is shaping.full and type(node[ARGS][0]) is int:
+            return node[ARGS][0]
+        mask = _counted(node)
+        if mask is not None:
+            return _count_of(mask, node, sizes)
+    return new_size(node, sizes)
+
+
+def _counted(node: Node) -> Node | None:
+    """The mask whose true elements this counts."""
+    (x, *_) = node[ARGS]
+    if node[OP].primitive is not reduction.reduce_sum or type(x) is not list:
+        return None
+    if x[OP] is not None and x[OP].primitive is elementwise.convert and type(x[ARGS]) is tuple:
+        (x,) = x[ARGS]
+    return x if type(x) is list and aval_of_node(x).dtype.kind == "b" else None
+
+
+def _count_of(mask: Node, count: Node, sizes: Table) -> Size:
+    for other, size in sizes.counts:
+        if alike(other, mask):
+            return size
+    size = new_size(count, sizes, 0)
+    sizes.counts.append((mask, size))
+    return size
+
+
+def count_of(mask: Array) -> Dim | None:
+    """How many elements of an array of bools are true, as a size; None where it may not be one."""
+    sizes, node = table(), mask._read()
+    if sizes is None or not mask.ndim:
+        return None
+    if type(mask.aval.size) is int and not mask.aval.size:
+        return 0
+    for other, size in sizes.counts:
+        if alike(other, node):
+            return size
+    ones = elementwise.convert(mask, dtype=LENGTH.dtype)
+    total = reduction.reduce_sum(ones, axes=tuple(range(mask.ndim)))._read()
+    if _table_of(total) is not sizes:
+        return None
+    return _form(total)
+
+
+def new_size(node: Node, sizes: Table, least: int | None = None, name: str = "") -> Size:
+    """A size that the value of this node decides."""
+    if least is None:
+        low = interval(node)[0]
+        least = low if low > -_FAR else None
+    atom = Atom(name or f"size{len(sizes.made)}", least)
     atom.place = new_scalar(node)
     sizes.made.append(atom)
     return Size({(atom,): 1})

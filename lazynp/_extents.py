@@ -91,6 +91,16 @@ def surely(test: Any) -> bool:
     return test is True
 
 
+def same_shape(a: Iterable[Dim], b: Iterable[Dim]) -> bool:
+    """Whether they are equal for all values."""
+    first, second = tuple(a), tuple(b)
+    return len(first) == len(second) and all(map(surely, map(_equal, first, second)))
+
+
+def _equal(a: Dim, b: Dim) -> Any:
+    return a == b
+
+
 def may_be_equal(a: Dim, b: Dim) -> bool:
     """Whether they are equal for some values, as far as is known."""
     if type(a) is not Size and type(b) is not Size:

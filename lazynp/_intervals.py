@@ -16,6 +16,7 @@ import numpy as np
 
 from lazynp._node import ARGS, OP, VALUE, Node, Tracer, aval_of_node
 from lazynp._recorder import StagingRecorder, local
+from lazynp._sizes import bounds
 
 Interval = tuple[int, int]
 
@@ -247,7 +248,11 @@ def _bitwise_and(x: Interval, y: Interval) -> Interval | None:
 
 
 def _iota(params: dict[str, Any]) -> Interval:
-    return 0, max(0, params["shape"][params["axis"]] - 1)
+    high = bounds(params["shape"][params["axis"]])[1]
+    return 0, _FAR if high is None else max(0, high - 1)
+
+
+_FAR = 1 << 62  # no size is as great
 
 
 _RULES: dict[str, Callable[..., Interval | None]] = {

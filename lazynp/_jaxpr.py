@@ -87,11 +87,12 @@ Atom = Var | Literal
 class Eqn:
     """`outputs = primitive[params] inputs`
 
-    The last `sizes` operands are sizes, in place of None in the parameters. origin: code and offset
-    of the instruction that recorded it, if that is known.
+    The last `sizes` operands are sizes, in place of None in the parameters. plain: the equation
+    without the sizes that its jaxprs take. origin: code and offset of the instruction that recorded
+    it, if that is known.
     """
 
-    __slots__ = ("primitive", "inputs", "params", "outputs", "sizes", "origin")
+    __slots__ = ("primitive", "inputs", "params", "outputs", "sizes", "plain", "origin")
 
     def __init__(
         self,
@@ -100,10 +101,11 @@ class Eqn:
         params: dict[str, Any],
         outputs: Sequence[Var],
         sizes: int = 0,
+        plain: Eqn | None = None,
         origin: tuple[Any, int] | None = None,
     ) -> None:
         self.origin = origin
-        self.primitive, self.params, self.sizes = primitive, params, sizes
+        self.primitive, self.params, self.sizes, self.plain = primitive, params, sizes, plain
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
 
     @property
@@ -122,7 +124,7 @@ class Jaxpr:
     Python function takes and returns itself; None: all.
     """
 
-    __slots__ = ("inputs", "eqns", "outputs", "prepared", "sizes", "explicit")
+    __slots__ = ("inputs", "eqns", "outputs", "prepared", "sizes", "explicit", "raw")
 
     def __init__(
         self,
@@ -135,6 +137,7 @@ class Jaxpr:
         self.inputs, self.eqns, self.outputs = tuple(inputs), tuple(eqns), tuple(outputs)
         self.sizes, self.explicit = sizes or {}, explicit
         self.prepared: Any = None  # for the reference interpreter; False: it has run once
+        self.raw: Any = None  # of one with sizes: the jaxpr as it was traced, and its sizes
 
     @property
     def in_avals(self) -> tuple[Aval, ...]:
@@ -279,7 +282,11 @@ def check(jaxpr: Jaxpr) -> None:
         bind(v)
     for eqn in jaxpr.eqns:
         operands, params = [use(a) for a in eqn.inputs], eqn.params
-        if eqn.sizes:
+        if eqn.plain is not None:
+            for inner in jaxprs_in(params):
+                check(inner)
+            operands, params = [use(a) for a in eqn.plain.inputs], eqn.plain.params
+        elif eqn.sizes:
             operands, params = operands[: -eqn.sizes], with_sizes(eqn, size_named)
         inferred = eqn.primitive.abstract(*operands, **params)
         inferred = tuple(inferred) if eqn.primitive.multiple_results else (inferred,)

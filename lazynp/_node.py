@@ -351,7 +351,7 @@ def projection(avals: tuple[Aval, ...], index: int) -> Op:
         op.reuses = op.direct = op.small = False
         op.gain = 0.0
         op.inplace = op.cost = None
-        op.sized = False
+        op.sized = SizedAval in map(type, avals)
         op.scalar = op.aval.ndim == 0
-        op = _ops.put(key, op)
+        op = op if op.sized else _ops.put(key, op)
     return op

@@ -34,6 +34,7 @@ from lazynp.functions._scalars import (
 from lazynp.functions._selected import Selection
 from lazynp.functions._stores import update_view
 from lazynp.functions._ufunc import ufunc
+from lazynp.functions._with_size import with_size
 
 _BINARY = {
     "add": ufuncs.add,
@@ -172,6 +173,13 @@ def _in_place_of_part(function: Any) -> Any:
     return operate
 
 
+def _calling(function: Any, reflected: bool = False) -> Any:
+    def operate(x: Any, *others: Any) -> Any:
+        return function(*others, x) if reflected else function(x, *others)
+
+    return operate
+
+
 def attach_operators() -> None:
     for name, function in _BINARY.items():
         if isinstance(function, ufunc):
@@ -186,12 +194,12 @@ def attach_operators() -> None:
     _attach_scalar_operators()
     for name, function in (_BINARY | _COMPARISONS | _UNARY).items():  # of x[m], m traced
         if isinstance(function, ufunc):
-            setattr(Selection, f"__{name}__", lambda *operands, f=function: f(*operands))
+            for unsized in (Selection, Part):
+                setattr(unsized, f"__{name}__", with_size(_calling(function), _calling(function)))
+                if name in _BINARY:
+                    reflected = _calling(function, True)
+                    setattr(unsized, f"__r{name}__", with_size(reflected, reflected))
             if name in _BINARY:
-                setattr(Selection, f"__r{name}__", lambda x, y, f=function: f(y, x))
-            setattr(Part, f"__{name}__", lambda *xs, f=function: f(*xs))
-            if name in _BINARY:
-                setattr(Part, f"__r{name}__", lambda x, y, f=function: f(y, x))
                 setattr(Part, f"__i{name}__", _in_place_of_part(function))
     Array.__matmul__ = in_front(  # type: ignore[attr-defined]
         "of_arrays", _matmul_operator, function=products.matmul_operator

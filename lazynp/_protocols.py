@@ -59,6 +59,7 @@ from lazynp.functions._refused import FAULTS, numpys_fault
 from lazynp.functions._selected import Selection
 from lazynp.functions._ufunc import ufunc
 from lazynp.functions._vectorized import python_function
+from lazynp.functions._with_size import function_again, ufunc_again, with_size
 
 _ROOMS = (
     ufuncs, creation, manipulation, indexing, products, reductions, rounding, sorting,
@@ -236,7 +237,8 @@ def _selected(function: Any) -> Any:
     def reduce(self: Selection, axis: Any = None, **options: Any) -> Any:
         return self.reduced(function, axis, options)
 
-    return reduce
+    reduce.__name__ = function.__name__
+    return with_size(reduce)
 
 
 def _extremum(name: str) -> Any:
@@ -249,7 +251,8 @@ def _extremum(name: str) -> Any:
         options.setdefault("initial", least(self.dtype, name))
         return self.reduced(function, axis, options)
 
-    return reduce
+    reduce.__name__ = name
+    return with_size(reduce)
 
 
 # -- NumPy's functions -----------------------------------------------------------------------------
@@ -327,8 +330,10 @@ def attach() -> None:
     Array.__array_ufunc__ = in_front("asked", array_ufunc, entries=_CALLS)  # type: ignore[attr-defined]
     asked = in_front("asked_function", array_function, entries=_FUNCTIONS)
     Array.__array_function__ = asked  # type: ignore[attr-defined]
-    Selection.__array_ufunc__ = selection_ufunc  # type: ignore[attr-defined]
-    Selection.__array_function__ = selection_function  # type: ignore[attr-defined]
+    Selection.__array_ufunc__ = with_size(selection_ufunc, ufunc_again)  # type: ignore[attr-defined]
+    Selection.__array_function__ = with_size(  # type: ignore[attr-defined]
+        selection_function, function_again
+    )
     _attach_to_selections()
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from lazynp._array import new_array
 from lazynp._avals import Aval, Shape
 from lazynp._dimensions import as_start, require
-from lazynp._extents import known_empty, mapped, slice_extent, stand_in
+from lazynp._extents import known_empty, mapped, slice_extent, stand_in, surely
 from lazynp._flush import host_value
 from lazynp._node import OP, VALUE, Node, aval_of_node, leaf
 from lazynp._recorder import known
@@ -382,7 +382,8 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
             start, size, step = slice_extent(item, length)
             shape.append(size)
             clean.append(_clean(start, size, step))
-            if is_size(start) or (start, step) != (0, 1) or size is not length and size != length:
+            whole = size is length or surely(size == length)
+            if is_size(start) or (start, step) != (0, 1) or not whole:
                 start = 0 if known_empty(size) else as_start(start)
                 _append((axes, sizes, strides, starts), axis, size, step, start)
         else:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _errstate, _reference
-from lazynp._avals import on_device
+from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._flush import below, has_rule, host_value
 from lazynp._node import ARGS, OP, VALUE, Node, Tracer, aval_of_node
 from lazynp._recorder import StagingRecorder, local
@@ -111,3 +111,42 @@ def extent(node: Node) -> Any:
 def without_repeats(value: Any) -> Any:
     """One element of those that broadcasting repeats, which may be more than fit into memory."""
     return value[tuple([slice(1) if s == 0 else slice(None) for s in value.strides])]
+
+
+def alike(a: Any, b: Any, deep: int = 16) -> bool:
+    """Whether two nodes (or operands) certainly have the same value: they were made the same way,
+    or their values are equal.
+    """
+    if a is b:
+        return True
+    if type(a) is not list or type(b) is not list:
+        return type(a) is type(b) and type(a) in SCALAR_DTYPES and bool(a == b)
+    v, w = a[VALUE], b[VALUE]
+    if isinstance(v, Tracer) or isinstance(w, Tracer):
+        return _alike_tracers(v, w, deep)
+    if (
+        deep
+        and a[OP] is not None
+        and b[OP] is not None
+        and _same_operation(a[OP], b[OP])
+        and v is None
+        and w is None
+        and len(a[ARGS]) == len(b[ARGS])
+        and all(alike(p, q, deep - 1) for p, q in zip(a[ARGS], b[ARGS], strict=True))
+    ):
+        return True
+    return knowable(a) and knowable(b) and np.array_equal(host_value(a), host_value(b))
+
+
+def _same_operation(a: Any, b: Any) -> bool:
+    """Operations on arrays of sizes are not interned."""
+    if a is b or not (a.sized and b.sized):
+        return a is b
+    return a.primitive is b.primitive and a.explicit == b.explicit and a.params == b.params
+
+
+def _alike_tracers(v: Any, w: Any, deep: int) -> bool:
+    if type(v) is not type(w) or v.trace is not w.trace or not deep:
+        return False
+    slots = [s for s in type(v).__slots__ if hasattr(v, s)]
+    return bool(slots) and all(alike(getattr(v, s), getattr(w, s), deep - 1) for s in slots)

@@ -20,7 +20,7 @@ from lazynp._array import (
     new_array,
 )
 from lazynp._avals import Aval
-from lazynp._dimensions import known_size, require, require_some
+from lazynp._dimensions import known_size, require, require_some, table
 from lazynp._extents import broadcast_shapes, known_empty, surely
 from lazynp._flush import host_value
 from lazynp._intervals import interval
@@ -47,9 +47,11 @@ from lazynp.functions._masks import (
     set_selected,
 )
 from lazynp.functions._operands import as_array, broadcast, cast
+from lazynp.functions._places import InBounds, count_true, places
 from lazynp.functions._refused import refused_as
 from lazynp.functions._selected import Selection, selection, store_selection
 from lazynp.functions._stores import host_index
+from lazynp.functions._with_size import is_unsized
 from lazynp.primitives import elementwise, indexing, shaping
 from lazynp.primitives.checks import check_later
 
@@ -172,6 +174,9 @@ def _integer_parts(item: Any, aval: Aval, axis: int) -> list[Any]:
     for k, n in enumerate(item.shape):
         if n and n != aval.shape[axis + k]:  # in NumPy, an empty mask fits anywhere
             raise mismatch(axis + k, aval.shape[axis + k], n)
+    found = None if knowable(item._read()) else places(item)
+    if found is not None:
+        return list(map(InBounds, found))
     return list(np.nonzero(host_value(item._read())))
 
 
@@ -212,6 +217,8 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     It reads the data: a pending index is computed now, so that the statement that caused an error
     raises it.
     """
+    if type(index) is InBounds:
+        return index.array
     if isinstance(index, Array) and not knowable(index._read()):
         return _bounded_later(index, length, axis)
     value = host_value(index._read()) if isinstance(index, Array) else np.asarray(index)
@@ -382,10 +389,12 @@ def set_advanced(self: Array, index: Any, value: Any) -> None:
     mask = _sole_mask(aval, index)
     whole = mask is not None and mask.ndim == aval.ndim
     whole = whole and not (isinstance(index, tuple) and len(index) > 1)
+    if type(value) is not Selection and is_unsized(value) and table() is not None:
+        value = value.array()
     if type(value) is Selection:
         masked = (self, mask, 0) if mask is not None else masked_view(self, aval, index)
         if masked is None:
-            value.unknown()
+            set_advanced(self, index, value.array())
         else:
             store_selection(*masked, value)
         return
@@ -404,7 +413,7 @@ def set_advanced(self: Array, index: Any, value: Any) -> None:
         return
     found = None
     if mask is not None and whole and mask.shape == aval.shape and aval.device:
-        shape: tuple[int, ...] = (int(np.count_nonzero(host_value(mask._read()))),)
+        shape: tuple[Any, ...] = (count_true(mask),)
     else:
         found = advanced(aval, index)
         shape = found.shape

@@ -10,6 +10,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray
 from lazynp._avals import Aval, on_device
+from lazynp._extents import any_sized
 from lazynp._memo import cached
 from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.functions import ufuncs
@@ -274,6 +275,9 @@ def _numpys_error(
     """The exception that NumPy raises for operands of these shapes; it checks before it reads an
     element.
     """
+    misfit = ValueError(f"{reference.__name__}: operands do not fit: {x.aval}, {y.aval}")
+    if any_sized(x, y):
+        return misfit
     dummies = [np.broadcast_to(np.zeros((), v.dtype), v.shape) for v in (x, y)]
     if isinstance(out, Array):
         given = {**given, "out": np.empty(out.shape, out.dtype)}
@@ -281,7 +285,7 @@ def _numpys_error(
         reference(*dummies, **given)
     except (TypeError, ValueError) as error:
         return error.with_traceback(None)
-    return ValueError(f"{reference.__name__}: operands do not fit: {x.aval}, {y.aval}")
+    return misfit
 
 
 def conjugated(x: Array) -> Array:

@@ -48,6 +48,7 @@ from lazynp.functions._index_keys import (
     element_index,
     gives_view,
     has_array,
+    holds_size,
     index_key,
     known_places,
     normal,
@@ -436,6 +437,8 @@ def _store_op(
 
 def _set_step(aval: Aval, index: Any) -> Any:
     """The step of a basic index; None for an advanced one."""
+    if holds_size(index):
+        return basic_slice(aval, index if isinstance(index, tuple) else (index,))
     key = index_key(index)
     try:
         return aval.set_memo[key]

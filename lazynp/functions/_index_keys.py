@@ -162,6 +162,12 @@ def _slice_bound(x: Any) -> Any:
         ) from None
 
 
+def holds_size(index: Any) -> bool:
+    """Whether a bound is a size: no memo table keeps such an index."""
+    items = index if type(index) is tuple else (index,)
+    return any(Size in (type(i.start), type(i.stop)) for i in items if type(i) is slice)
+
+
 def with_sizes(index: Any) -> Any:
     """The index with integers that have no value yet as sizes, where they are bounds."""
     if type(index) is tuple:

@@ -11,9 +11,12 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._dimensions import require, table
 from lazynp._extents import known_empty
+from lazynp._sizes import is_size
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
+    as_size,
     converted,
     fortran,
     is_fortran,
@@ -105,10 +108,31 @@ def _widths(pad_width: Any, ndim: int) -> tuple[Widths, ...]:
         for axis, width in pad_width.items():
             pairs[axis] = width if isinstance(width, tuple) else (width, width)
         pad_width = pairs
+    sized_pairs = _sized_widths(pad_width, ndim)
+    if sized_pairs is not None:
+        return sized_pairs
     array = np.asarray(static(pad_width))
     if array.dtype.kind != "i":
         raise TypeError("`pad_width` must be of integral type.")
     return tuple((int(a), int(b)) for a, b in _pairs(array, ndim, as_index=True))
+
+
+def _sized_widths(widths: Any, ndim: int) -> Any:
+    """The pairs, if one of the widths has no value yet and may be a size; else None."""
+    if table() is None:
+        return None
+    rows = widths if isinstance(widths, (tuple, list)) else [widths]
+    if not any(isinstance(r, (tuple, list)) for r in rows):
+        rows = [rows]
+    pairs = [tuple(r) if isinstance(r, (tuple, list)) else (r,) for r in rows]
+    if not any(is_size(n) or isinstance(n, Array) for pair in pairs for n in pair):
+        return None
+    if len(pairs) not in (1, ndim) or any(len(p) not in (1, 2) for p in pairs):
+        return None
+    found = [tuple(map(as_size, p * 2 if len(p) == 1 else p)) for p in pairs]
+    for n in (n for pair in found for n in pair):
+        require(n, lambda _: ValueError("index can't contain negative values"), n)
+    return tuple(found * ndim if len(found) == 1 else found)
 
 
 def _pairs(x: Any, ndim: int, as_index: bool = False) -> Any:
@@ -164,7 +188,7 @@ def _cell(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _filled(x: Array, low: list[int], high: list[int], value: Any) -> Array:
-    if not any(low) and not any(high):
+    if all(type(n) is int and n == 0 for n in (*low, *high)):
         return x
     return shaping.pad(x, value, low=tuple(low), high=tuple(high), interior=(0,) * x.ndim)
 

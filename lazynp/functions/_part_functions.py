@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, new_array, new_scalar
+from lazynp._dimensions import table
 from lazynp._node import aval_of_node
 from lazynp.functions import indexing, products, reductions, rounding, special, ufuncs
 from lazynp.functions._checks import refuse
 from lazynp.functions._operands import broadcast, cast
 from lazynp.functions._parts import Part, Region, mask_of, moved, ndim_of
 from lazynp.functions._ufunc import ufunc
+from lazynp.functions._with_size import arrays, function_again, ufunc_again, with_size
 from lazynp.primitives import elementwise, shaping
 
 # -- by element, and products ----------------------------------------------------------------------
@@ -21,6 +23,15 @@ from lazynp.primitives import elementwise, shaping
 
 def by_element(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
     """An elementwise function of parts and of values that broadcast to them."""
+    if table() is None:
+        return _by_element(function, operands)
+    try:
+        return _by_element(function, operands)
+    except (TypeError, ValueError):
+        return function(*arrays(tuple(operands)))
+
+
+def _by_element(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
     first = next(x for x in operands if type(x) is Part)
     for x in operands:
         if type(x) is not Part and not isinstance(x, (Array, np.ndarray, np.generic, *_NUMBERS)):
@@ -274,9 +285,16 @@ def part_function(self: Part, function: Any, types: Any, args: Any, kwargs: Any)
         return self.unknown()
 
 
-Part.__array_ufunc__ = part_ufunc  # type: ignore[attr-defined]
-Part.__array_function__ = part_function  # type: ignore[attr-defined]
-Part.__matmul__ = product  # type: ignore[attr-defined]
-Part.__rmatmul__ = lambda x, y: product(y, x)  # type: ignore[attr-defined]
+def _product_reflected(x: Part, y: Any) -> Any:
+    return product(y, x)
+
+
+Part.__array_ufunc__ = with_size(part_ufunc, ufunc_again)  # type: ignore[attr-defined]
+Part.__array_function__ = with_size(part_function, function_again)  # type: ignore[attr-defined]
+Part.__matmul__ = with_size(product, products.matmul)  # type: ignore[attr-defined]
+Part.__rmatmul__ = with_size(  # type: ignore[attr-defined]
+    _product_reflected, lambda x, y: products.matmul(y, x)
+)
 for _name, _function in _METHODS.items():
-    setattr(Part, _name, _function)
+    _function.__name__ = _name
+    setattr(Part, _name, with_size(_function))

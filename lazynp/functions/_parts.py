@@ -15,13 +15,17 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, new_array, new_scalar
+from lazynp._dimensions import size_of, table
+from lazynp._extents import slice_extent
 from lazynp._intervals import distance, interval
 from lazynp._recorder import StagingRecorder, local, user_position
+from lazynp._sizes import largest
 from lazynp._steps import expand_ellipsis
 from lazynp.functions._assigned import assigned
-from lazynp.functions._index_keys import unknown_bounds
+from lazynp.functions._index_keys import unknown_bounds, with_sizes
 from lazynp.functions._moving import has_window, moves, same_slice
 from lazynp.functions._operands import as_array, broadcast, cast
+from lazynp.functions._with_size import arrays, with_size
 from lazynp.primitives import elementwise, shaping
 
 _INT = np.dtype(np.int64)
@@ -59,6 +63,16 @@ class Region:
         end = elementwise.minimum(stop, self.length) if isinstance(stop, Array) else stop
         count = elementwise.maximum(elementwise.subtract(end, first), 0)
         return new_scalar(count._read())
+
+    def extent(self) -> slice:
+        """The places in the window, between bounds that are sizes."""
+        if self.given is None:
+            start, stop = [_as_size(b) for b in self.bounds]
+            return slice(largest(start, 0), largest(stop, 0))
+        start, stop = [_as_size(b) for b in self.given[:2]]
+        low, length = self.given[2:]
+        first, count, _ = slice_extent(slice(start, stop), length)
+        return slice(first - low, first - low + count)
 
     def flipped(self) -> Region:
         start, stop = (_less(self.length, b) for b in reversed(self.bounds))
@@ -148,6 +162,11 @@ def _equal(a: Any, b: Any) -> bool:
     return distance(a._read(), b._read()) == 0
 
 
+def _as_size(b: Any) -> Any:
+    size = size_of(b)
+    return operator.index(b) if size is None else size
+
+
 Regions = tuple[Region | None, ...]
 
 
@@ -159,7 +178,7 @@ class Part:
     """
 
     __slots__ = ("whole", "regions", "where")
-    _stands_for_traced = True
+    _stands_for_traced = _unsized = True
 
     def __init__(self, whole: Array, regions: Regions) -> None:
         self.whole, self.regions = whole, regions
@@ -182,6 +201,15 @@ class Part:
         other = shaping.full(value, shape=(), dtype=self.dtype)
         return elementwise.select(self.mask(), new_array(self.whole._read()), other)
 
+    def array(self) -> Array:
+        """The slice, as an array, where its size may be a value."""
+        if table() is None:
+            return self.unknown()
+        items: list[slice] = []
+        for region in self.regions:
+            items.append(slice(None) if region is None else region.extent())
+        return self.whole[tuple(items)]  # type: ignore[return-value]
+
     def unknown(self, *_: Any, **__: Any) -> Any:
         """Raise the error that says that a bound has no value, at the line of the slice."""
         before, local.where = local.where, self.where
@@ -195,10 +223,11 @@ class Part:
         raise AssertionError("a bound that has no value gave one")
 
     def __getattr__(self, name: str) -> Any:
-        if not name.startswith("__"):
-            self.unknown()
+        if hasattr(np.ndarray, name) and not name.startswith("__"):
+            return getattr(self.array(), name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    @with_size
     def __getitem__(self, index: Any) -> Part:
         """Whole axes, also backwards, and new ones: what needs no size."""
         items = index if type(index) is tuple else (index,)
@@ -224,6 +253,8 @@ class Part:
     @property
     def shape(self) -> tuple[Any, ...]:
         """Sizes that are not known are scalars without a value."""
+        if table() is not None:
+            return self.array().shape
         sizes = zip(self.whole.shape, self.regions, strict=True)
         return tuple([n if r is None else r.size() for n, r in sizes])
 
@@ -231,7 +262,10 @@ class Part:
     def size(self) -> Any:
         return math.prod(self.shape)
 
-    __array__ = __len__ = __iter__ = __setitem__ = __contains__ = unknown
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return self.array()
+
+    __len__ = __iter__ = __setitem__ = __contains__ = unknown
     __bool__ = __float__ = __int__ = __index__ = __complex__ = unknown
     __hash__ = None  # type: ignore[assignment]
 
@@ -297,9 +331,15 @@ def part(x: Array, index: Any) -> Part | None:
 def store_part(x: Array, index: Any, value: Any) -> bool:
     """`x[index] = value` if the index is that of a part."""
     target = part(x, index)
-    if target is not None:
+    if target is None:
+        return False
+    try:
         store(target, value)
-    return target is not None
+    except TypeError:
+        if table() is None:
+            raise
+        x[with_sizes(index)] = arrays(value)  # type: ignore[index]
+    return True
 
 
 def store(target: Part, value: Any) -> None:

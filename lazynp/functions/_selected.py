@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, new_array
+from lazynp._dimensions import count_of, table
 from lazynp._flush import host_value
-from lazynp._node import ARGS, OP, VALUE, Tracer
 from lazynp._recorder import local, user_position
 from lazynp._steps import expand_ellipsis
-from lazynp._values import knowable
+from lazynp._values import alike
 from lazynp.functions._assigned import assigned
 from lazynp.functions._operands import as_array, broadcast, cast
-from lazynp.primitives import elementwise, shaping
-
-_DEEP = 16  # operations to search when comparing two masks
+from lazynp.functions._places import places_of
+from lazynp.functions._with_size import arrays, with_size
+from lazynp.primitives import elementwise, indexing, shaping
 
 
 class Selection:
@@ -34,6 +34,7 @@ class Selection:
     """
 
     __slots__ = ("first", "mask", "spread", "where", "whole")
+    _unsized = _stands_for_traced = True
 
     def __init__(self, whole: Array, mask: Array, first: int = 0) -> None:
         self.whole, self.mask, self.first = whole, mask, first
@@ -52,6 +53,14 @@ class Selection:
         """Apply an elementwise function to such selections and to values that are the same for all,
         or for each row.
         """
+        if table() is None:
+            return self._applied(function, operands)
+        try:
+            return self._applied(function, operands)
+        except TypeError:
+            return function(*arrays(tuple(operands)))
+
+    def _applied(self, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
         wholes = [self._whole_of(x) for x in operands]
         found = function(*wholes)
         parts = found if isinstance(found, tuple) else (found,)
@@ -90,7 +99,7 @@ class Selection:
 
     def fits(self, mask: Array) -> bool:
         """Whether this mask made the selection."""
-        return mask.shape == self.mask.shape and _same(mask._read(), self.mask._read(), _DEEP)
+        return mask.shape == self.mask.shape and alike(mask._read(), self.mask._read())
 
     def reduced(self, function: Callable[..., Any], axis: Any, options: dict[str, Any]) -> Any:
         """`function(self, axis=axis)`, over everything, over what is selected, or along another
@@ -109,6 +118,7 @@ class Selection:
         kept = out.ndim == self.whole.ndim
         return Selection(out, self.mask, self.first - (before and not kept))
 
+    @with_size
     def __getitem__(self, index: Any) -> Any:
         """An index of other axes: of ints and slices, or one array of ints."""
         items = index if type(index) is tuple else (index,)
@@ -128,6 +138,21 @@ class Selection:
         first = sum(not isinstance(i, (int, np.integer)) for i in before)
         return Selection(chosen, self.mask, first)
 
+    def array(self) -> Array:
+        """What is selected, as an array, where the number of elements may be a size."""
+        count = count_of(self.mask)
+        if count is None:
+            return self.unknown()
+        if self.mask.ndim == self.whole.ndim:
+            return indexing.take_mask(self.whole, self.mask, size=count)
+        places = places_of(self.mask, count)
+        axes = tuple(range(self.first, self.first + self.mask.ndim))
+        out = indexing.take(self.whole, *places, axes=axes)
+        if self.first:
+            order = (*range(1, self.first + 1), 0, *range(self.first + 1, out.ndim))
+            out = shaping.transpose(out, permutation=order)
+        return out
+
     def unknown(self, *_: Any, **__: Any) -> Any:
         """Raise the error that says the mask has no value, at the line that selects."""
         before, local.where = local.where, self.where
@@ -138,10 +163,13 @@ class Selection:
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(np.ndarray, name) and not name.startswith("__"):
-            self.unknown()
+            return getattr(self.array(), name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    __array__ = __len__ = __iter__ = __bool__ = __float__ = __int__ = unknown
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return self.array()
+
+    __len__ = __iter__ = __bool__ = __float__ = __int__ = unknown
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
@@ -171,39 +199,11 @@ def store_selection(target: Array, mask: Array, first: int, value: Selection) ->
     """`target[mask] = value`"""
     behind = target.ndim - mask.ndim - first
     if not value.fits(mask) or value.behind != behind or value.first > first:
-        value.unknown()
+        if table() is None:
+            value.unknown()
+        target[(*[slice(None)] * first, mask)] = value.array()  # type: ignore[index]
+        return
     assigned(value.whole, target.dtype, target.shape)  # for its warning
     values = broadcast(cast(value.whole, target.dtype), target.shape)
     spread = spread_mask(mask, first, target.shape)
     target[...] = elementwise.select(spread, values, new_array(target._read()))  # type: ignore[index]
-
-
-def _same(a: Any, b: Any, deep: int) -> bool:
-    """Whether two nodes (or operands) certainly have the same value: they were made the same way,
-    or their values are equal.
-    """
-    if a is b:
-        return True
-    if type(a) is not list or type(b) is not list:
-        return type(a) is type(b) and not isinstance(a, (list, Array)) and bool(a == b)
-    v, w = a[VALUE], b[VALUE]
-    if isinstance(v, Tracer) or isinstance(w, Tracer):
-        return _same_tracer(v, w, deep)
-    if (
-        deep
-        and a[OP] is not None
-        and a[OP] is b[OP]
-        and v is None
-        and w is None
-        and len(a[ARGS]) == len(b[ARGS])
-        and all(_same(p, q, deep - 1) for p, q in zip(a[ARGS], b[ARGS], strict=True))
-    ):
-        return True
-    return knowable(a) and knowable(b) and np.array_equal(host_value(a), host_value(b))
-
-
-def _same_tracer(v: Any, w: Any, deep: int) -> bool:
-    if type(v) is not type(w) or v.trace is not w.trace or not deep:
-        return False
-    slots = [s for s in type(v).__slots__ if hasattr(v, s)]
-    return bool(slots) and all(_same(getattr(v, s), getattr(w, s), deep - 1) for s in slots)

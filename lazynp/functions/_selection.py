@@ -11,8 +11,9 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._extents import broadcast_shapes
+from lazynp._extents import broadcast_shapes, surely
 from lazynp._flush import host_value
+from lazynp._sizes import is_size
 from lazynp._strides import copied_order, in_common_order, in_order, out_of_order
 from lazynp._values import knowable, seen_value
 from lazynp.functions import _getset, ufuncs
@@ -30,10 +31,11 @@ from lazynp.functions._integers import (
     target,
 )
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d, store
+from lazynp.functions._places import places, places_of, sized_places
 from lazynp.functions._placing import beside
 from lazynp.functions._refused import refused_as
 from lazynp.functions._stores import write_into
-from lazynp.primitives import elementwise, indexing, reduction, shaping, sorting
+from lazynp.primitives import elementwise, indexing, reduction, shaping
 
 _BOOL, _INT64 = np.dtype(bool), np.dtype(np.int64)
 
@@ -47,13 +49,9 @@ def _on_host(*xs: Any) -> bool:
     return needs_host(*[as_array(x) for x in xs if type(x) not in SCALAR_DTYPES])
 
 
-def sized_places(true: Array, size: int) -> Array:
-    """The first `size` true places of a flat array, padded with its length."""
-    if not true.size:
-        return shaping.full(0, shape=(size,), dtype=_INT64)
-    count = reduction.cumsum(cast(true, _INT64), axis=0)
-    numbers = ufuncs.add(shaping.iota(shape=(size,), axis=0, dtype=_INT64), 1)
-    return plain(sorting.searchsorted(count, numbers, side="left"))
+def truth(x: Any) -> Array:
+    """The elements that are true, as values."""
+    return plain(_truth(x))
 
 
 def asking_where(name: str) -> asking:
@@ -74,16 +72,21 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> tuple[Any, .
             "instead."
         )
     if size is not None:
-        return _sized_nonzero(x, operator.index(size), fill_value)
+        return _sized_nonzero(x, size if is_size(size) else operator.index(size), fill_value)
+    found = None if knowable(x._read()) else places(truth(x))
+    if found is not None:
+        return found
     with asking_where("nonzero"):
         found = tuple(new_array(from_host(i)) for i in np.nonzero(seen_value(x._read())))
         return beside(found, x)
 
 
 def _sized_nonzero(x: Array, size: int, fill_value: Any) -> tuple[Any, ...]:
-    places = sized_places(flat(_truth(x)), size)
+    places = plain(sized_places(plain(flat(_truth(x))), size))
     missing = ufuncs.equal(places, x.size)
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * x.ndim
+    if is_size(size):
+        return places_of(truth(x), size)
     out, below = [], x.size
     for n, fill in zip(x.shape, fills, strict=True):
         below = below // n if n else 1
@@ -219,15 +222,19 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if x.ndim == 0:
         x = flat(x)
     x, axis = (flat(x), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
-    places = np.flatnonzero(host_value(mask._read()))
-    if 0 in x.shape[:axis] and x.shape[axis]:
-        places = np.zeros_like(places)  # NumPy looks at a place where it takes something
-    if places.size and places[-1] >= x.shape[axis]:
-        raise IndexError(
-            f"index {_first_beyond(places, x.shape[axis])} is out of bounds for axis {axis} with "
-            f"size {x.shape[axis]}"
-        )
-    result = indexing.take(plain(x), new_array(from_host(places)), axes=(axis,))
+    fits = surely(mask.aval.size <= x.aval.shape[axis]) and not knowable(mask._read())
+    where = places(truth(mask)) if fits else None
+    if where is None:
+        found = np.flatnonzero(host_value(mask._read()))
+        if 0 in x.shape[:axis] and x.shape[axis]:
+            found = np.zeros_like(found)  # NumPy looks at a place where it takes something
+        if found.size and found[-1] >= x.shape[axis]:
+            raise IndexError(
+                f"index {_first_beyond(found, x.shape[axis])} is out of bounds for axis {axis} "
+                f"with size {x.shape[axis]}"
+            )
+        where = (new_array(from_host(found)),)
+    result = indexing.take(plain(x), *where, axes=(axis,))
     if axis:
         order = (*range(1, axis + 1), 0, *range(axis + 1, result.ndim))
         result = shaping.transpose(result, permutation=order)

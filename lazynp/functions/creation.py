@@ -15,6 +15,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array
 from lazynp._avals import SCALAR_DTYPES, Shape, on_device
+from lazynp._dimensions import table
 from lazynp._node import leaf
 from lazynp._sizes import Size, sized
 from lazynp._steps import Diagonal
@@ -306,7 +307,8 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Array:
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Array:
     """See `numpy.tri`."""
     check_like(like)
-    sizes: Any = (N, N if M is None else M)
+    sizes: Any = [as_size(n) if isinstance(n, Array) and table() is not None else n
+                  for n in (N, N if M is None else M)]  # fmt: skip
     shape: Any = tuple([n if type(n) is Size else max(math.ceil(n), 0) for n in sizes])
     rows, columns = shape
     dtype, k = dtype_argument(dtype), static(k)

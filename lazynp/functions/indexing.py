@@ -9,11 +9,11 @@ import numpy as np
 
 from lazynp import _views
 from lazynp._array import Array, NDArray, from_host, new_array, write_lock
-from lazynp._dimensions import require_some
+from lazynp._dimensions import require_some, table
 from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._steps import Diagonal
 from lazynp._strides import in_order, layout, order_of_strides
-from lazynp._values import seen_value
+from lazynp._values import knowable, seen_value
 from lazynp.functions import _assigned
 from lazynp.functions._arguments import NO_AXIS, check_axis, converted
 from lazynp.functions._checks import traced
@@ -45,6 +45,7 @@ from lazynp.functions._operands import (
     scalar_if_0d,
     store,
 )
+from lazynp.functions._places import places
 from lazynp.functions._placing import beside
 from lazynp.functions._reduce import check_out, to_loop
 from lazynp.functions._refused import refused_as
@@ -59,6 +60,7 @@ from lazynp.functions._selection import (
     place,
     putmask,
     select,
+    truth,
     where,
 )
 from lazynp.functions._stores import host_index, write_into
@@ -245,6 +247,9 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 @by_numpy(np.argwhere)
 def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     """See `numpy.argwhere`. Computes `a`, unless it gets a size; see `nonzero`."""
+    if size is None and as_array(a).ndim and not knowable(as_array(a)._read()):
+        found = places(truth(a))
+        size = None if found is None else found[0].aval.size
     if size is not None:
         x = as_array(a)
         if not x.ndim:
@@ -262,7 +267,7 @@ def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
 @by_numpy(np.flatnonzero)
 def flatnonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     """See `numpy.flatnonzero`. Computes `a`, unless it gets a size; see `nonzero`."""
-    if size is not None:
+    if size is not None or not knowable(as_array(a)._read()) and table() is not None:
         return nonzero(flat(as_array(a)), size=size, fill_value=fill_value)[0]
     with asking_where("flatnonzero"):
         found = np.flatnonzero(seen_value(as_array(a)._read()))

@@ -14,10 +14,12 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES
+from lazynp._dimensions import length_of, table
 from lazynp._extents import known_empty
 from lazynp._node import VALUE
-from lazynp._sizes import Size
+from lazynp._sizes import Size, is_size, sized
 from lazynp._strides import are_same, may_write
+from lazynp._values import knowable
 from lazynp.functions._arguments import (
     NO_AXIS,
     as_size,
@@ -51,7 +53,7 @@ from lazynp.functions._joining import (
     stack,
     vstack,
 )
-from lazynp.functions._operands import as_array, broadcast, cast, scalar_if_0d
+from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions._padding import pad
 from lazynp.functions._placing import placing
 from lazynp.functions._recording import apply
@@ -148,6 +150,9 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
     axis, n = normalize_axis_index(axis, x.ndim), x.shape[axis]
     if total_repeat_length is not None:
         return _repeated_to(x, repeats, axis, operator.index(total_repeat_length))
+    sized = _repeated_by_sizes(x, repeats, axis)
+    if sized is not None:
+        return sized
     with asking("repeats, which decide the shape", "Give repeat a total_repeat_length="):
         counts = static(repeats)
     converts = not isinstance(repeats, (Array, np.ndarray))
@@ -158,14 +163,30 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
         times = int(counts.ravel()[0])
         if times < 0:
             raise ValueError("negative dimensions are not allowed")
-        dims = (*range(axis + 1), *range(axis + 2, x.ndim + 1))
-        wide = (*x.shape[: axis + 1], times, *x.shape[axis + 1 :])
-        spread = shaping.broadcast_in_dim(x, shape=wide, dims=dims)
-        return reshaped(spread, (*x.shape[:axis], n * times, *x.shape[axis + 1 :]))
+        return _each_repeated(x, times, axis)
     return taken(x, np.repeat(np.arange(n), counts), axis)
 
 
-def _repeated_to(x: Array, repeats: Any, axis: int, total: int) -> Array:
+def _each_repeated(x: Array, times: Any, axis: int) -> Array:
+    dims = (*range(axis + 1), *range(axis + 2, x.ndim + 1))
+    wide = (*x.shape[: axis + 1], times, *x.shape[axis + 1 :])
+    spread = shaping.broadcast_in_dim(x, shape=wide, dims=dims)
+    return reshaped(spread, (*x.shape[:axis], x.shape[axis] * times, *x.shape[axis + 1 :]))
+
+
+def _repeated_by_sizes(x: Array, repeats: Any, axis: int) -> Array | None:
+    """`repeat` by numbers that have no value yet, where these may be sizes; else None."""
+    times = length_of(repeats) if is_size(repeats) or isinstance(repeats, Array) else None
+    if is_size(times):
+        return _each_repeated(x, times, axis)
+    counts = repeats if isinstance(repeats, Array) and repeats.ndim else None
+    if counts is None or counts.dtype.kind not in "biu" or knowable(counts._read()):
+        return None
+    total = length_of(reduction.reduce_sum(plain(cast(counts, np.int64)), axes=(0,)))
+    return None if total is None else _repeated_to(x, repeats, axis, total)
+
+
+def _repeated_to(x: Array, repeats: Any, axis: int, total: Any) -> Array:
     n = x.shape[axis]
     counts = broadcast(as_array(repeats), (n,))
     refuse(
@@ -181,12 +202,13 @@ def _repeated_to(x: Array, repeats: Any, axis: int, total: int) -> Array:
 @by_numpy(np.tile)
 def tile(A: Any, reps: Any) -> Array:
     """See `numpy.tile`."""
-    x, reps = as_array(A), static(reps)
+    x = as_array(A)
+    reps = static(reps) if table() is None else reps
     try:
-        times = tuple([operator.index(r) for r in reps])
+        times = tuple([as_size(r) for r in reps])
     except TypeError:
         times = (as_size(reps),)
-    if any(t < 0 for t in times):
+    if any(type(t) is int and t < 0 for t in times):
         raise ValueError("negative dimensions are not allowed")
     rank = max(len(times), x.ndim)
     dims = (1,) * (rank - x.ndim) + x.shape
@@ -202,12 +224,16 @@ def tile(A: Any, reps: Any) -> Array:
 def resize(a: Any, new_shape: Any) -> Array:
     """See `numpy.resize`: repeats the array as often as needed to fill the shape."""
     try:
-        target: tuple[int, ...] = (operator.index(new_shape),)
+        target: tuple[int, ...] = (as_size(new_shape),)
     except TypeError:
-        target = tuple([operator.index(n) for n in new_shape])
-    if any(n < 0 for n in target):
+        target = tuple([as_size(n) for n in new_shape])
+    if any(type(n) is int and n < 0 for n in target):
         raise ValueError("all elements of `new_shape` must be non-negative")
     x, count = as_array(a), math.prod(target)
+    if sized(target) and type(x.aval.size) is int and x.aval.size:
+        places = shaping.iota(shape=(count,), axis=0, dtype=np.dtype(np.int64))
+        places = elementwise.remainder(places, x.aval.size)
+        return reshaped(taken(reshaped(x, (x.aval.size,)), places, 0), target)
     if x.size == 0 or count == 0:
         return zeros(target, x.dtype)
     flat = reshaped(x, (x.size,))

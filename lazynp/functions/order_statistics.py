@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array
+from lazynp._dimensions import require_some
 from lazynp._extents import known_empty
 from lazynp._flush import host_value
 from lazynp._sizes import is_size, largest
@@ -300,8 +301,10 @@ def _quantile(
     _check_method(method, q)
     rows, ones = _lanes(x, axis)
     n = rows.shape[-1]
-    if n == 0:
-        raise IndexError("index -1 is out of bounds for axis 0 with size 0")
+    none = IndexError("index -1 is out of bounds for axis 0 with size 0")
+    if known_empty(n):
+        raise none
+    require_some(n, none)
     lanes = rows.shape[:-1]
     # a single q stays 0-d, so that values computed from it alone are computed now, on the host
     q_column = as_array(q)

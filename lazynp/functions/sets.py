@@ -10,7 +10,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from lazynp._array import Array, from_host, new_array
+from lazynp._dimensions import count_of
+from lazynp._extents import known_empty
 from lazynp._flush import host_value
+from lazynp._sizes import is_size
+from lazynp._values import knowable
 from lazynp.functions import indexing, sorting, ufuncs
 from lazynp.functions._checks import asking
 from lazynp.functions._eager import by_numpy
@@ -18,8 +22,8 @@ from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
 from lazynp.functions._operands import as_array, cast, plain
+from lazynp.functions._places import sized_places
 from lazynp.functions._placing import beside
-from lazynp.functions._selection import sized_places
 from lazynp.primitives import elementwise, indexing as gathers, reduction, shaping
 
 __all__ = [
@@ -99,10 +103,12 @@ class _Unique:
     """The sorted elements, and a mask of the first of each run of equal ones."""
 
     def __init__(
-        self, ordered: Array, order: Array | None, equal_nan: bool, count: int | None, fill: Any
+        self, ordered: Array, order: Array | None, equal_nan: bool, count: Any, fill: Any
     ) -> None:
-        self.order, self.is_first = order, _starts(ordered, equal_nan)
-        self.size = ordered.size
+        self.order, self.is_first = order, plain(_starts(ordered, equal_nan))
+        self.size = ordered.aval.size
+        if count is None and not knowable(self.is_first._read()):
+            count = count_of(self.is_first)
         if count is None:  # then the shape of the result depends on their number
             with asking("unique, whose shape it decides", "Give unique a size="):
                 places = np.flatnonzero(host_value(self.is_first._read()))
@@ -112,6 +118,10 @@ class _Unique:
             return
         self.ends = sized_places(self.is_first, count + 1)
         places = plain(getitem(self.ends, slice(0, count)))
+        if is_size(count):
+            self.places = places
+            self.values = self._at_places(ordered)
+            return
         missing = plain(ufuncs.equal(places, self.size))
         if not self.size and count:
             raise ValueError("unique: an empty array has no value to fill up with")
@@ -130,7 +140,7 @@ class _Unique:
 
     def inverse(self) -> Array:
         assert self.order is not None
-        if not self.size:
+        if known_empty(self.size):
             return self.order
         number = reduction.cumsum(plain(cast(self.is_first, _INT64)), axis=0)
         zeros = shaping.full(0, shape=(self.size,), dtype=_INT64)
@@ -157,15 +167,38 @@ def _unique(
 
 def _starts(x: Array, equal_nan: bool) -> Array:
     """The elements of a sorted vector that differ from the one before."""
+    if is_size(x.aval.size):
+        return _starts_of_any(x, equal_nan)
     if not x.size:
         return shaping.full(False, shape=(0,), dtype=np.dtype(bool))
-    after, before = getitem(x, slice(1, None)), getitem(x, slice(None, -1))
-    differs = ufuncs.not_equal(after, before)
-    if equal_nan and x.dtype.kind in "fc":
-        both = ufuncs.logical_and(ufuncs.isnan(after), ufuncs.isnan(before))
-        differs = ufuncs.logical_and(differs, ufuncs.logical_not(both))
+    differs = _differs(getitem(x, slice(1, None)), getitem(x, slice(None, -1)), equal_nan)
     one = shaping.full(True, shape=(1,), dtype=np.dtype(bool))
     return shaping.concatenate(one, plain(differs), axis=0)
+
+
+def _starts_of_any(x: Array, equal_nan: bool) -> Array:
+    """The same, of a vector that may be empty."""
+    places = shaping.iota(shape=x.aval.shape, axis=0, dtype=_INT64)
+    before = elementwise.maximum(elementwise.subtract(places, 1), 0)
+    differs = _differs(x, gathers.take(plain(x), before, axes=(0,)), equal_nan)
+    return ufuncs.logical_or(elementwise.equal(places, 0), differs)
+
+
+def _alone_of_any(x: Array) -> Any:
+    """The elements of a sorted vector, which may be empty, that differ from both beside them."""
+    first, n = plain(_starts_of_any(x, False)), x.aval.size
+    places = shaping.iota(shape=x.aval.shape, axis=0, dtype=_INT64)
+    after = elementwise.minimum(elementwise.add(places, 1), as_array(n - 1))
+    last = ufuncs.logical_or(ufuncs.equal(places, n - 1), gathers.take(first, after, axes=(0,)))
+    return ufuncs.logical_and(first, last)
+
+
+def _differs(after: Any, before: Any, equal_nan: bool) -> Any:
+    differs = ufuncs.not_equal(after, before)
+    if equal_nan and after.dtype.kind in "fc":
+        both = ufuncs.logical_and(ufuncs.isnan(after), ufuncs.isnan(before))
+        differs = ufuncs.logical_and(differs, ufuncs.logical_not(both))
+    return differs
 
 
 def unique_all(x: Any) -> Any:
@@ -273,9 +306,11 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     if not assume_unique:
         x, y = unique(x), unique(y)
     joined = _joined(x, y)
-    if not joined.size:
+    if known_empty(joined.aval.size):
         return joined
     ordered = sorting.sort(joined)
+    if is_size(ordered.aval.size):
+        return getitem(ordered, plain(_alone_of_any(plain(ordered))))
     one = shaping.full(True, shape=(1,), dtype=np.dtype(bool))
     differs = ufuncs.not_equal(getitem(ordered, slice(1, None)), getitem(ordered, slice(None, -1)))
     flag = shaping.concatenate(one, plain(differs), one, axis=0)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._dimensions import require
 from lazynp._flush import host_value
+from lazynp._sizes import is_size, smallest
 from lazynp._strides import copied_order, in_order
 from lazynp.functions._advanced import bounded
 from lazynp.functions._checks import refuse_outside
@@ -127,7 +129,18 @@ def _check_kth(kth: Any, x: Array, axis: int, kind: str) -> None:
         raise TypeError("Partition index must be integer")
     if places.ndim > 1:
         raise ValueError("object too deep for desired array")
-    n = x.shape[axis]
+    n = x.aval.shape[axis]
+    if is_size(n) or is_size(x.aval.size):
+        for k in places.ravel().tolist():
+            for room in (n - k - 1, n + k):
+                require(
+                    smallest(x.aval.size, 1) * room,
+                    lambda m, k=k: ValueError(
+                        f"kth(={k + m if k < 0 else k}) out of bounds ({m})"
+                    ),
+                    n,
+                )  # fmt: skip
+        return
     for k in places.ravel().tolist() if x.size else ():
         if not -n <= k < n:
             raise ValueError(f"kth(={k + n if k < 0 else k}) out of bounds ({n})")

@@ -14,6 +14,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, new_array
 from lazynp._avals import Aval, aval_of
+from lazynp._extents import same_shape
 from lazynp._jaxpr import Jaxpr, jaxprs_in
 from lazynp._node import Node, aval_of_node
 from lazynp._tree import Structure, show
@@ -134,10 +135,14 @@ class Operands:
         flat = Flat(function, structure)
 
         def run(handles: list[Array]) -> list[Any]:
-            rest = iter(handles)
-            return flat([next(rest) if a is None else a for a in self._arrays])
+            return self.applied(flat, handles)
 
         return stage(run, self.avals, f"{what} {name_of(function)}", self.kinds), flat
+
+    def applied(self, flat: Flat, handles: list[Any]) -> list[Any]:
+        """The results of a function of these operands, with handles for those by value."""
+        rest = iter(handles)
+        return flat([next(rest) if a is None else a for a in self._arrays])
 
     def finish(self) -> None:
         """Copy the values of written stand-ins to their arrays."""
@@ -212,7 +217,7 @@ def same_types(
             f"{show(tree_b)}"
         )
     for i, (x, y) in enumerate(zip(avals_a, avals_b)):
-        if x.shape != y.shape or x.dtype != y.dtype:
+        if not same_shape(x.shape, y.shape) or x.dtype != y.dtype:
             raise TypeError(
                 f"{what}: {a} and {b} must have the same types, but leaf {i} is {x} and {y}"
             )

@@ -14,6 +14,7 @@ import numpy as np
 
 from lazynp._array import Array, new_array
 from lazynp._avals import Aval, In, aval_of
+from lazynp._dimensions import table
 from lazynp._extents import surely
 from lazynp._flush import host_value
 from lazynp._interpreter import eval_reference
@@ -36,6 +37,14 @@ from lazynp.transforms._checks import (
     holds_rules,
 )
 from lazynp.transforms._elements import by_elements
+from lazynp.transforms._sized_loops import (
+    Staged,
+    may_decide,
+    merged_types,
+    opened_branches,
+    staged_body,
+)
+from lazynp.transforms._sizing import Own
 from lazynp.transforms._stack import at_once, node_of, zeros
 from lazynp.transforms._stage import (
     batch_jaxpr,
@@ -345,22 +354,33 @@ def _chosen(
 ) -> Any:
     leaves, structure = tree_flatten(operands)
     given = Operands(leaves, what)
-    staged = [
-        given.staged(f, structure, f"{what} {n}:") for f, n in zip(functions, names, strict=True)
-    ]
-    first, first_flat = staged[0]
-    for (program, flat), name in zip(staged[1:], names[1:], strict=True):
+    staged = [_staged(given, f, structure, f"{what} {n}:") for f, n in zip(functions, names)]
+    first = staged[0].flat
+    types = merged_types(staged) if may_decide() and _one_tree(staged) else None
+    if types is not None and (types[1] or any(s.opens for s in staged)):
+        outs = opened_branches(what, index, given.values, staged, types)
+        given.finish()
+        return first.rebuilt([o._read() for o in outs], staged[0].program.like)
+    for other, name in zip(staged[1:], names[1:], strict=True):
         same_types(
             what,
-            (f"the result of {names[0]}", first_flat.tree, _result_avals(first, first_flat)),
-            (f"that of {name}", flat.tree, _result_avals(program, flat)),
+            (f"the result of {names[0]}", first.tree, staged[0].outs),
+            (f"that of {name}", other.flat.tree, other.outs),
         )
-    merged = Merged([p for p, _ in staged], len(given.values))
+    merged = Merged([s.program for s in staged], len(given.values))
     outs = by_elements(cond_call, index, [*given.values, *merged.captured], merged.jaxprs)
-    merged.write_back(outs[first_flat.count :])
+    merged.write_back(outs[first.count :])
     given.finish()
-    return first_flat.rebuilt([o._read() for o in outs], first.like)
+    return first.rebuilt([o._read() for o in outs], staged[0].program.like)
 
 
-def _result_avals(program: Any, flat: Any) -> Sequence[Aval]:
-    return program.jaxpr.out_avals[: flat.count]
+def _staged(given: Operands, function: Any, structure: Any, what: str) -> Staged:
+    if table() is None:
+        return Staged(*given.staged(function, structure, what), Own())
+    return staged_body(
+        function, structure, given.avals, given.kinds, what, call=given.applied
+    ).settled()  # fmt: skip
+
+
+def _one_tree(staged: Sequence[Staged]) -> bool:
+    return all(s.flat.tree == staged[0].flat.tree for s in staged)

@@ -17,6 +17,7 @@ from typing import Any, get_args
 from lazynp._array import Array, NDArray
 from lazynp._avals import SizedAval
 from lazynp._config import Loops, config
+from lazynp._dimensions import table
 from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
 from lazynp._recorder import local, user_position
@@ -29,6 +30,7 @@ from lazynp.transforms._axes import axes_argument, names_of_leaves
 from lazynp.transforms._call import Compiled, delivered
 from lazynp.transforms._donation import donated_places
 from lazynp.transforms._quick import Quick, operands_of, quick_of
+from lazynp.transforms._sized_runs import decided_by_data
 from lazynp.transforms._stack import (
     DISABLED,
     name_of,
@@ -154,9 +156,13 @@ class Jitted:
         if local.recorder.staging and _meets_sizes((args, kwargs)):
             return self._prepared(*args, **kwargs)
         given, traced = self._given(args, kwargs)
+        if traced.sized is not None and table() is not None and decided_by_data(traced.sized):
+            return self._prepared(*args, **kwargs)  # its sizes are those of the program around it
         plain = plain if self._simple else None
         STATS.calls += 1
-        fresh = traced.sized is None or not traced.sized.made
+        fresh = traced.sized is None or not (
+            traced.sized.made or decided_by_data(traced.sized) or traced.sized.varies()
+        )
         if plain is not None and fresh and traced.pure() and place_inside(traced.jaxpr) is None:
             made = [kind[1] is NDArray for kind in traced.outs]
             jaxpr = traced.jaxpr if traced.sized is None else for_sizes(traced.sized, given, [])[0]

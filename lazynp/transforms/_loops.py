@@ -7,42 +7,24 @@ much reverse mode would have to keep.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from lazynp import _unit
-from lazynp._array import Array, new_array, new_scalar
-from lazynp._avals import Aval, In, aval_of
-from lazynp._flush import host_value
+from lazynp._array import Array
+from lazynp._avals import Aval, In
 from lazynp._interpreter import eval_reference
-from lazynp._intervals import interval
 from lazynp._jaxpr import Jaxpr
-from lazynp._positions import position
 from lazynp._primitive import Missing, Primitive
-from lazynp._recorder import user_position
-from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives.checks import FOUND, any_found, earlier
-from lazynp.transforms._branches import (
-    Merged,
-    as_carried,
-    carried_aval,
-    kind_of_argument,
-    same_types,
-    settled,
-    staged_function,
-)
 from lazynp.transforms._call import joined, moving_flags, present
 from lazynp.transforms._checks import batch_discharged, discharged, guarded, has_checks
 from lazynp.transforms._cond import select_examples
 from lazynp.transforms._masked import masked
 from lazynp.transforms._scan import linearize as linearize_scan
-from lazynp.transforms._scanning import scanned
-from lazynp.transforms._stack import DISABLED, at_once, check_leaf, node_of, zeros
+from lazynp.transforms._stack import zeros
 from lazynp.transforms._stage import (
-    Ranges,
     batch_jaxpr,
     jvp_jaxpr,
     repeated,
@@ -282,178 +264,3 @@ while_call = Primitive(
 _unit.install(
     _unit.Looping(loop=while_call, add=elementwise.add, less=elementwise.less, slice=shaping.slice_)
 )
-
-
-# -- the public functions --------------------------------------------------------------------------
-
-
-def while_loop(
-    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
-) -> Any:
-    """`while cond_fun(val): val = body_fun(val)`. The types of val must not change.
-
-    In-place writes to val count if the body returns val; init_val stays as it is. while_loop
-    supports forward mode and vmap. For reverse mode use scan, or fori_loop with int bounds.
-    """
-    return _looped(cond_fun, body_fun, init_val)
-
-
-def _looped(
-    cond_fun: Any, body_fun: Any, init_val: Any, weak: Sequence[int] = (),
-    ranges: Ranges | None = None, count: Count | None = None,
-) -> Any:  # fmt: skip
-    """weak: the leaves that count as Python numbers, besides actual Python numbers. ranges: those
-    of leaves, in the body, if they are known. count: if the first leaf counts.
-    """
-    if DISABLED and at_once(going := cond_fun(init_val)):
-        val = init_val
-        while bool(host_value(node_of(going))):
-            val = body_fun(val)
-            going = cond_fun(val)
-        return val
-    leaves, structure = tree_flatten((init_val,))
-    for x in leaves:
-        check_leaf(x, "while_loop")
-    nodes = [node_of(x) for x in leaves]
-    avals = list(map(carried_aval, leaves, nodes))
-    for i in weak:
-        avals[i] = aval_of(avals[i].shape, avals[i].dtype, True)
-    kinds = [kind_of_argument(x, a) for x, a in zip(leaves, avals, strict=True)]
-    while True:
-        body, flat = staged_function(body_fun, structure, avals, kinds, "while_loop body", ranges)
-        outs = body.jaxpr.out_avals[: flat.count]
-        new = settled(avals, outs, body.jaxpr) if flat.tree == structure[2][0] else None
-        if new is None:
-            break
-        avals = new
-    nodes = as_carried(nodes, avals)
-    test, test_flat = staged_function(cond_fun, structure, avals, kinds, "while_loop condition")
-    out = test.jaxpr.out_avals[: test_flat.count]
-    if len(out) != 1 or out[0].shape or out[0].dtype != np.bool_:
-        raise TypeError(f"while_loop: the condition must return one bool, got {list(out)}")
-    if test.written:
-        raise TypeError("while_loop: the condition must not write arrays from outside")
-    same_types(
-        "while_loop",
-        ("the value", structure[2][0], avals),
-        ("the result of the body", flat.tree, body.jaxpr.out_avals[: flat.count]),
-    )
-    outs = _run_merged(Merged([body, test], len(avals)), list(map(new_array, nodes)), count)
-    return flat.rebuilt([o._read() for o in outs], [kind or None for kind in kinds])
-
-
-def _run_merged(merged: Merged, init: list[Array], count: Count | None) -> list[Array]:
-    """Captured arrays that the body writes are carried too."""
-    n, written = len(init), merged.written
-    others = [i for i in range(len(merged.avals)) if i not in written]
-    consts = len(others)
-
-    def rearranged(jaxpr: Jaxpr, outputs: slice) -> Jaxpr:
-        def run(xs: list[Array]) -> list[Array]:
-            captured = dict(zip(others, xs[:consts], strict=True))
-            captured.update(zip(written, xs[consts + n :], strict=True))
-            rest = [captured[i] for i in range(len(merged.avals))]
-            return run_jaxpr(jaxpr, [*xs[consts : consts + n], *rest])[outputs]
-
-        avals = [merged.avals[i] for i in others] + [x.aval for x in init]
-        return stage_closed(run, [*avals, *(merged.avals[i] for i in written)])
-
-    captured = merged.captured
-    operands = [captured[i] for i in others] + init + [captured[i] for i in written]
-    body, test = merged.jaxprs
-    outs = while_call(
-        *operands,
-        cond=rearranged(test, slice(0, 1)),
-        body=rearranged(body, slice(None)),
-        consts=consts,
-        count=count,
-        place=position(*user_position()),
-    )
-    merged.write_back(outs[n:])
-    return list(outs[:n])
-
-
-def fori_loop(
-    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *,
-    unroll: int | bool | None = None,
-) -> Any:  # fmt: skip
-    """`for i in range(lower, upper): val = body_fun(i, val)`.
-
-    With int bounds it is a scan, with a reverse mode and the same `unroll`. With other bounds it is
-    a while_loop, with a reverse mode if something limits them, as the index `k` of an outer loop
-    does in `fori_loop(k + 1, n, ...)`. `i` is a scalar, as in a range: `x[i]` is a view.
-    """
-    if _is_int(lower) and _is_int(upper):
-        if upper <= lower:
-            return init_val
-        step = lambda i, val: (body_fun(i, val), None)  # noqa: E731
-        return stacked_loop(int(lower), int(upper), step, init_val, unroll or 1)[0]
-
-    if unroll is not None:
-        raise ValueError("fori_loop: unroll requires int bounds")
-
-    return counted_loop(lower, upper, body_fun, init_val)
-
-
-def stacked_loop(
-    lower: int, upper: int, body_fun: Callable[[Any, Any], Any], init_val: Any,
-    unroll: int | bool = 1,
-) -> Any:  # fmt: skip
-    """`for i in range(lower, upper): val, y = body_fun(i, val)`. The last val; the y stacked."""
-
-    def step(carry: Any, _: Any) -> Any:
-        i, val = carry
-        val, y = body_fun(i, val)
-        return (elementwise.add(i, 1), val), y
-
-    ranges = {0: (lower, upper - 1)}
-    (_, val), ys = scanned(step, (lower, init_val), None, upper - lower, False, unroll, ranges)
-    return val, ys
-
-
-_MOST_ROUNDS = 1 << 24  # that reverse mode would run
-
-
-def counted_loop(
-    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *,
-    going: Callable[[Any], Any] | None = None, bound: int | None = None,
-) -> Any:  # fmt: skip
-    """A loop whose number of rounds depends on values, though it has a bound:
-
-        for i in range(lower, upper)[:bound]:
-            if not going(val): break
-            val = body_fun(i, val)
-
-    `going` returns a bool, for instance a flag in `val` that the body clears for `break` and
-    `return`. The bounds are ints or traced. If `bound` is None, it follows from what is known of
-    them (`range(k + 1, n)` in a loop over k). With a bound there is a reverse mode, which costs as
-    much as `bound` rounds.
-    """
-    bounds = [elementwise.convert(new_array(node_of(b)), dtype=_INT) for b in (lower, upper)]
-    first, stop = bounds
-    if bound is not None:
-        stop = elementwise.minimum(stop, elementwise.add(first, bound))
-    (low, most), high = interval(first._read()), interval(stop._read())[1] - 1
-    high = high if bound is None else min(high, most + bound - 1)
-    rounds = max(0, high - low + 1)
-    if bound is not None:
-        rounds = min(rounds, max(0, bound))
-
-    def test(state: Any) -> Any:
-        more = elementwise.less(state[0], state[1])
-        return more if going is None else elementwise.logical_and(more, going(state[2]))
-
-    def body(state: Any) -> Any:
-        i, stop, val = state
-        return elementwise.add(i, 1), stop, body_fun(i, val)
-
-    init = new_scalar(first._read()), new_scalar(stop._read()), init_val
-    count = Count(rounds if rounds <= _MOST_ROUNDS else None, low, max(low, high))
-    return _looped(test, body, init, (0,), {0: (count.low, count.high)}, count)[2]
-
-
-_INT = np.dtype(np.int64)
-
-
-def _is_int(x: Any) -> bool:
-    return type(x) is int or isinstance(x, np.integer) and not isinstance(x, Array)

@@ -131,7 +131,7 @@ class PlacedQuick(Quick):
             frame = user_frame(_getframe(2))
             local.where = frame.f_code, frame.f_lasti
         try:
-            if len(recorder.pending) >= recorder.limit:
+            if recorder.is_full():
                 enter(recorder)
             where: Any = local.where
             node = [self.op, inner, None, *where]

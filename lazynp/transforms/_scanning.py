@@ -7,10 +7,11 @@ from typing import Any
 
 from lazynp._array import Array, NDArray, new_array
 from lazynp._avals import Aval, aval_of
+from lazynp._dimensions import length_of
 from lazynp._extents import known_empty
 from lazynp._intervals import interval
 from lazynp._node import aval_of_node
-from lazynp._sizes import is_size
+from lazynp._sizes import Dim, Size, is_size
 from lazynp._tree import tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import shaping
 from lazynp.transforms._branches import (
@@ -20,9 +21,15 @@ from lazynp.transforms._branches import (
     kind_of_argument,
     same_types,
     settled,
-    staged_function,
 )
 from lazynp.transforms._scan import scan_call
+from lazynp.transforms._sized_loops import (
+    Classes,
+    Staged,
+    may_decide,
+    opened_loop,
+    staged_for,
+)
 from lazynp.transforms._stack import at_once, check_leaf, node_of, result_handle
 from lazynp.transforms._stage import Ranges, run_jaxpr, stage_closed
 from lazynp.transforms._vmap import vmap
@@ -35,6 +42,8 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    *,
+    preserve_dimensions: bool = True,
 ) -> tuple[Any, Any]:
     """`carry, y = f(carry, x)` for each x on axis 0 of xs; returns the last carry and the stacked
     ys.
@@ -43,9 +52,9 @@ def scan(
     on them, and init and xs stay as they are.
 
     One round of the compiled loop contains `unroll` steps (True: all steps, so no loop remains), in
-    both directions.
+    both directions. preserve_dimensions: see `fori_loop`.
     """
-    return scanned(f, init, xs, length, reverse, unroll, {})
+    return scanned(f, init, xs, length, reverse, unroll, {}, bool(preserve_dimensions))
 
 
 def scanned(
@@ -56,8 +65,11 @@ def scanned(
     reverse: bool,
     unroll: int | bool,
     ranges: Ranges,
+    preserve: bool | None = None,
 ) -> tuple[Any, Any]:
-    """`scan`. ranges: those of leaves of the carry, if they are known."""
+    """`scan`. ranges: those of leaves of the carry, if they are known. preserve: as
+    `preserve_dimensions`; None: the body has no sizes of its own.
+    """
     carry_leaves, carry_tree = tree_flatten(init)
     x_leaves, x_tree = tree_flatten(xs)
     for x in [*carry_leaves, *x_leaves]:
@@ -78,11 +90,21 @@ def scanned(
         for i, (n, a) in enumerate(zip(xs_nodes, slices, strict=True))
         if a.dtype.kind in "iu" and not known_empty(a.size)
     }
-    program, flat, start = _staged_body(f, structure, carry_leaves, start, slices, kinds, ranges)
-    merged = Merged([program], len(start) + len(slices))
+    preserve = preserve if may_decide() else None
+    body, given, classes, start = _staged_body(
+        f, structure, carry_leaves, start, slices, kinds, ranges, preserve, length
+    )
+    flat = body.flat
     arrays = list(map(new_array, start))
     stacked = list(map(new_array, xs_nodes))
-    carry, ys = _run(merged, arrays, stacked, slices, length, reverse, unroll)
+    if body.opens:
+        _check_rows(body, len(start))
+        carry, ys = opened_loop(
+            "scan", body, None, classes, given, arrays, stacked, slices, length, bool(reverse)
+        )
+    else:
+        merged = Merged([body.program], len(start) + len(slices))
+        carry, ys = _run(merged, arrays, stacked, slices, length, reverse, unroll)
     y_tree = flat.tree[2][1]
     kinds = [NDArray if k is NDArray else None for k in kinds]
     last = [result_handle(c._read(), k) for c, k in zip(carry, kinds)]
@@ -115,7 +137,8 @@ def _length(avals: Sequence[Aval], length: int | None) -> int:
             raise ValueError("scan: the arrays of xs must have a leading axis, got a scalar")
     sizes = {a.shape[0] for a in avals}
     if length is not None:
-        sizes.add(int(length))
+        found = length_of(length)
+        sizes.add(int(length) if found is None else found)
     if len(sizes) != 1:
         if not sizes:
             raise ValueError("scan: without xs, length is required")
@@ -133,6 +156,17 @@ def _unroll(unroll: int | bool, length: int) -> int:
     return max(1, unroll if is_size(length) else min(unroll, length))
 
 
+def _check_rows(body: Staged, carry: int) -> None:
+    """What rounds give to be stacked must have one size in all of them."""
+    inner = {*body.own.variables, *body.own.made}
+    for aval in body.outs[carry:]:
+        for n in aval.shape:
+            if type(n) is Size and not inner.isdisjoint(n.variables()):
+                raise TypeError(
+                    f"scan: what the rounds return must have one size to be stacked, got {aval}"
+                )
+
+
 def _staged_body(
     f: Any,
     structure: Any,
@@ -141,26 +175,33 @@ def _staged_body(
     slices: list[Aval],
     kinds: Any,
     ranges: Ranges,
-) -> tuple[Any, Any, list[Any]]:
-    """Stage the body. Python numbers in the carry take the type that the body returns."""
+    preserve: bool | None,
+    length: Dim,
+) -> tuple[Staged, list[Aval], Classes, list[Any]]:
+    """Stage the body. Python numbers in the carry take the type that the body returns. Returns the
+    types of the carry that it was staged for, and the classes of its sizes.
+    """
     avals = list(map(carried_aval, leaves, start))
+    classes = Classes(avals if preserve is not None else [], preserve is not False)
     while True:
-        program, flat = staged_function(f, structure, [*avals, *slices], kinds, "scan body",
-                                        ranges)  # fmt: skip
-        if flat.tree is None or flat.tree[0] is not tuple or len(flat.tree[2]) != 2:
+        body, given = staged_for(
+            f, structure, avals, slices, kinds, "scan body", ranges, preserve, classes, length
+        )
+        tree, outs = body.flat.tree, body.program.jaxpr.out_avals[: len(start)]
+        if tree is None or tree[0] is not tuple or len(tree[2]) != 2:
             raise TypeError("scan: the body must return a pair (carry, y)")
-        outs = program.jaxpr.out_avals[: len(start)]
-        alike = flat.tree[2][0] == structure[2][0]
-        new = settled(avals, outs, program.jaxpr) if alike else None
-        if new is None:
+        alike = tree[2][0] == structure[2][0]
+        new = settled(given, outs, body.program.jaxpr) if alike else None
+        if new is not None:
+            avals = [aval_of(a.shape, n.dtype, n.weak) for a, n in zip(avals, new, strict=True)]
+        elif not alike or not classes.changed(outs):
             break
-        avals = new
     same_types(
         "scan",
-        ("the carry", structure[2][0], avals),
-        ("the carry that the body returns", flat.tree[2][0], outs),
+        ("the carry", structure[2][0], given),
+        ("the carry that the body returns", tree[2][0], classes.check("scan", outs)),
     )
-    return program, flat, as_carried(start, avals)
+    return body.settled(), avals, classes, as_carried(start, avals)
 
 
 def _run(

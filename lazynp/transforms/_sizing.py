@@ -1,138 +1,77 @@
-"""Programs with sizes: how they are written down, and what numbers make of them.
+"""Programs with sizes: what numbers make of them.
 
-While a function is traced, sizes stand in types and parameters. `expanded` writes the program as a
-jaxpr in which each size is a variable, bound before its use. `with_values` puts numbers in, and
+While a function is traced, sizes stand in types and parameters. `with_values` puts numbers in, and
 infers every equation again: so errors of sizes are NumPy's, and are found before anything runs.
+`_expanding` writes such programs down.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lazynp._avals import Aval, SizedAval, aval_of
-from lazynp._dimensions import LENGTH, OPERATORS, integer_form
-from lazynp._extents import Numbers, emptied, mapped, sizes_in
+from lazynp._extents import Numbers, mapped
 from lazynp._jaxpr import Atom as Operand, Eqn, Jaxpr, Literal, Var
 from lazynp._sizes import Atom, Dim, Size
-from lazynp.primitives import elementwise
+from lazynp.primitives import shaping
 
 Values = Callable[[Size], int]
 
 
-# -- writing down ----------------------------------------------------------------------------------
+# -- sizes of bodies -------------------------------------------------------------------------------
+
+Required = tuple[Dim, Any, Callable[[Any], BaseException]]
 
 
-class _Expansion:
-    """The equations of an expanded jaxpr, as they are written."""
+@dataclass(frozen=True, eq=False)
+class Own:
+    """The sizes that belong to a staged body.
 
-    def __init__(self) -> None:
-        self.eqns: list[Eqn] = []
-        self.names: dict[Size, Var] = {}  # the first variable with the value of a size
-        self.forms: dict[Operand, Dim] = {}  # of integer variables
-
-    def enter(self, var: Var, form: Dim) -> None:
-        self.forms[var] = form
-        if type(form) is Size:
-            self.names.setdefault(form, var)
-
-    def name(self, size: Size) -> Var:
-        """The variable of a size; its equations are written here, if there are none yet."""
-        found = self.names.get(size)
-        if found is None:  # what was learnt since of its variables may have made it another form
-            found = self.names[size] = self._sum(size)
-        return found
-
-    def _sum(self, size: Size) -> Var:
-        total: Any = None
-        for monomial, count in sorted(size.terms.items(), key=lambda t: -len(t[0])):
-            term: Any = None
-            for atom in monomial:
-                factor = self._atom(atom)
-                term = factor if term is None else self._write(elementwise.multiply, term, factor)
-            if term is None:
-                term = count
-            elif count != 1:
-                term = self._write(elementwise.multiply, term, count)
-            total = term if total is None else self._write(elementwise.add, total, term)
-        return total
-
-    def _atom(self, atom: Atom) -> Var:
-        found = self.names.get(Size({(atom,): 1}))
-        if found is not None or not atom.op:
-            assert found is not None
-            return found
-        sides = [self.name(x) if type(x) is Size else x for x in atom.args]
-        found = self._write(OPERATORS[atom.op], *sides)
-        return self.names.setdefault(Size({(atom,): 1}), found)
-
-    def _write(self, primitive: Any, *sides: Any) -> Var:
-        inputs = [x if isinstance(x, Var) else Literal(np.int64(x), LENGTH) for x in sides]
-        var = Var(LENGTH)
-        self.eqns.append(Eqn(primitive, inputs, {}, (var,)))
-        forms = [self.forms.get(x) if isinstance(x, Var) else int(x) for x in sides]
-        form = integer_form(primitive.name, forms)
-        assert form is not None
-        self.enter(var, form)
-        return self.names[form] if type(form) is Size else var
-
-    def equation(self, eqn: Eqn) -> None:
-        sizes = [self.name(s) for p in eqn.params.values() for s in sizes_in(p)]
-        for var in eqn.outputs:
-            for n in var.aval.shape:
-                if type(n) is Size:
-                    self.name(n)
-        params = {k: emptied(p) for k, p in eqn.params.items()} if sizes else eqn.params
-        self.eqns.append(Eqn(eqn.primitive, (*eqn.inputs, *sizes), params, eqn.outputs, len(sizes)))
-        if len(eqn.outputs) == 1 and not eqn.outputs[0].aval.shape:
-            sides = [int(a.value) if isinstance(a, Literal) and a.aval.dtype.kind in "iu"
-                     else self.forms.get(a) for a in eqn.inputs]  # fmt: skip
-            form = integer_form(eqn.primitive.name, sides)
-            if form is not None and eqn.outputs[0].aval.dtype.kind in "iu":
-                self.enter(eqn.outputs[0], form)
-
-
-def expanded(
-    jaxpr: Jaxpr, axes: Sequence[Atom], made: Sequence[Atom], count: int, results: int
-) -> Jaxpr:
-    """The jaxpr with a variable for each size.
-
-    Its first inputs are those of `axes`, its last outputs the integers that `made` stand for.
-    count: of inputs after those of the axes that are the function's own. results: of its results.
+    variables: the first inputs hold them. made: the last outputs hold the integers of these.
+    required: see `Table`.
     """
-    into = _Expansion()
-    for var, atom in zip(jaxpr.inputs, axes, strict=False):
-        into.enter(var, Size({(atom,): 1}))
-    kept = jaxpr.outputs[: len(jaxpr.outputs) - len(made)]
-    defined = dict(zip(jaxpr.outputs[len(kept) :], made, strict=True))
 
-    def bound(var: Any) -> None:
-        if var in defined:
-            into.enter(var, Size({(defined[var],): 1}))
+    variables: tuple[Atom, ...] = ()
+    made: tuple[Atom, ...] = ()
+    required: tuple[Required, ...] = ()
 
-    for var in jaxpr.inputs:
-        bound(var)
-    for eqn in jaxpr.eqns:
-        into.equation(eqn)
-        for var in eqn.outputs:
-            bound(var)
-    inputs = set(jaxpr.inputs)
-    implicit: list[Var] = []
-    for atom in kept:
-        for n in atom.aval.shape:
-            if type(n) is Size:
-                var = into.name(n)
-                if var not in inputs and var not in implicit:
-                    implicit.append(var)
-    first = len(axes)
-    explicit = (
-        tuple([first <= i < first + count for i in range(len(jaxpr.inputs))]),
-        (*[False] * len(implicit), *[i < results for i in range(len(kept))]),
-    )
-    return Jaxpr(jaxpr.inputs, into.eqns, (*implicit, *kept), into.names, explicit)
+    def atoms(self) -> set[Atom]:
+        return {*self.variables, *self.made}
+
+
+def atoms_of(x: Any, found: set[Atom]) -> None:
+    """Add the variables of all sizes in a parameter or type, also in jaxprs."""
+    if type(x) is Size:
+        found.update(x.variables())
+    elif type(x) is tuple:
+        for y in x:
+            atoms_of(y, found)
+    elif isinstance(x, Jaxpr):
+        for var in (*x.inputs, *x.outputs):
+            atoms_of(var.aval.shape, found)
+        for eqn in x.eqns:
+            found |= atoms_in(eqn)
+    elif hasattr(x, "mapped"):  # the jaxprs of a custom rule
+        x.mapped(lambda part, _: (atoms_of(part, found), part)[1])
+
+
+def atoms_in(eqn: Eqn) -> set[Atom]:
+    """The variables of all sizes in an equation, but for those of its bodies' own."""
+    found: set[Atom] = set()
+    for var in (*eqn.inputs, *eqn.outputs):
+        atoms_of(var.aval.shape, found)
+    for p in eqn.params.values():
+        atoms_of(p, found)
+    for p in eqn.params.values():
+        for own in p if type(p) is tuple else (p,):
+            if type(own) is Own:
+                found -= own.atoms()
+    return found
 
 
 # -- putting numbers in ----------------------------------------------------------------------------
@@ -160,6 +99,9 @@ def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxp
     eqns = []
     for eqn in jaxpr.eqns:
         operands = [read(a) for a in eqn.inputs]
+        if type(eqn.params.get("length")) is Size and not values(eqn.params["length"]):
+            eqns += _no_round(eqn, operands, env, values)
+            continue
         params = {k: numbered(p, values) for k, p in eqn.params.items()}
         out = eqn.primitive.abstract(*[a.aval for a in operands], **params)
         avals = out if eqn.primitive.multiple_results else (out,)
@@ -169,6 +111,23 @@ def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxp
         env.update(zip(eqn.outputs, outs, strict=True))
         eqns.append(Eqn(eqn.primitive, operands, params, outs))
     return Jaxpr(inputs, eqns, [read(a) for a in jaxpr.outputs])  # type: ignore[arg-type]
+
+
+def _no_round(
+    eqn: Eqn, operands: Sequence[Operand], env: dict[Operand, Operand], values: Values
+) -> list[Eqn]:
+    """A scan of no round gives what it was given; its body need not be right for such sizes."""
+    consts, carry = eqn.params["consts"], eqn.params["carry"]
+    env.update(zip(eqn.outputs[:carry], operands[consts : consts + carry], strict=True))
+    made = []
+    for var in eqn.outputs[carry:]:
+        shape = tuple([max(n, 0) for n in mapped(var.aval.shape, values)])
+        aval = aval_of(shape, var.aval.dtype, var.aval.weak)
+        zero = Literal(aval.dtype.type(0), aval_of((), aval.dtype))
+        new = env[var] = Var(aval)
+        params = {"shape": shape, "dtype": aval.dtype}
+        made.append(Eqn(shaping.full, (zero,), params, (new,)))
+    return made
 
 
 def _aval(aval: Aval, values: Values) -> Aval:
@@ -183,7 +142,7 @@ def numbered(x: Any, values: Values) -> Any:
         return with_values(x, values)
     if isinstance(x, tuple) and any(isinstance(j, Jaxpr) for j in x):
         return tuple([numbered(j, values) for j in x])
-    if not isinstance(x, tuple) and hasattr(x, "mapped"):  # the jaxprs of a custom rule
+    if not isinstance(x, (tuple, Size)) and hasattr(x, "mapped"):  # the jaxprs of a custom rule
         return x.mapped(lambda part, _: with_values(part, values))
     return mapped(x, values)
 
@@ -209,7 +168,8 @@ class SizedProgram:
     arguments, axes), its last outputs the integers that `made` stand for.
     """
 
-    __slots__ = ("raw", "places", "axes", "made", "jaxpr", "known", "required")
+    __slots__ = ("raw", "places", "axes", "made", "jaxpr", "known", "required", "pieces",
+                 "by_data", "buckets")  # fmt: skip
 
     def __init__(
         self,
@@ -217,14 +177,21 @@ class SizedProgram:
         places: dict[str, list[tuple[int, int]]],
         axes: Sequence[Atom],
         made: Sequence[Atom],
-        own: tuple[int, int],
+        jaxpr: Jaxpr,
         required: Sequence[Required],
     ) -> None:
-        """own: how many inputs, and results, are the function's own. required: see `Table`."""
+        """jaxpr: the expanded one. required: see `Table`."""
         self.raw, self.places, self.axes, self.made = raw, places, list(axes), list(made)
         self.required = list(required)
-        self.jaxpr = expanded(raw, axes, made, *own)
+        self.jaxpr = jaxpr
         self.known: dict[tuple[int, ...], Jaxpr] = {}  # of the sizes met last
+        self.pieces: Any = None  # see `_sized_runs`
+        self.by_data: bool | None = None
+        self.buckets: Any = None  # see `_buckets`; False: it is in none
+
+    def varies(self) -> bool:
+        """Whether the next call may run by another program (that of a bucket) than this one."""
+        return self.buckets is not False and not (self.buckets and self.buckets.cheap)
 
     def program(
         self, sizes: list[int], value: Callable[[Jaxpr | int], int]
@@ -258,6 +225,5 @@ class SizedProgram:
         return found, numbers
 
 
-Required = tuple[Dim, Any, Callable[[Any], BaseException]]
 _lock = threading.Lock()  # of `known`, which threads with different sizes change
 _KNOWN = 64  # sizes whose programs are kept

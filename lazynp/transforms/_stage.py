@@ -30,6 +30,7 @@ from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.placing import current_spmd
 from lazynp.transforms._axes import NamedSizes, Names, axes_argument, names_of_leaves
+from lazynp.transforms._expanding import expanded
 from lazynp.transforms._jvp import jvp_nodes
 from lazynp.transforms._linearize import (
     Linearized,
@@ -37,7 +38,7 @@ from lazynp.transforms._linearize import (
     TransposeTrace,
     linearize_nodes,
 )
-from lazynp.transforms._sizing import expanded, numbered, rotated
+from lazynp.transforms._sizing import Own, numbered, rotated
 from lazynp.transforms._stack import (
     Flat,
     argument_node,
@@ -60,13 +61,6 @@ Ranges = dict[int, Interval]
 # -- interpreting ----------------------------------------------------------------------------------
 
 
-def eval_jaxpr(jaxpr: Jaxpr, *args: Any) -> list[Array]:
-    """Record the equations of a jaxpr on these arguments, for whatever interprets these now."""
-    if len(args) != len(jaxpr.inputs):
-        raise TypeError(f"eval_jaxpr: {len(jaxpr.inputs)} arguments are required, got {len(args)}")
-    return run_jaxpr(jaxpr, [x if isinstance(x, Array) else new_array(node_of(x)) for x in args])
-
-
 def run_jaxpr(
     jaxpr: Jaxpr,
     args: Sequence[Array],
@@ -84,11 +78,12 @@ def run_jaxpr(
 
     for eqn in jaxpr.eqns:
         operands, params = [read(a) for a in eqn.inputs], eqn.params
-        if eqn.sizes:
+        if eqn.plain is not None:
+            operands = [read(a) for a in eqn.plain.inputs]
+            params = {k: numbered(p, sizes) for k, p in eqn.plain.params.items()}
+        elif eqn.sizes:
             params = with_sizes(eqn, lambda atom: _as_size(read(atom)))
             operands = operands[: -eqn.sizes]
-        elif jaxpr.sizes and eqn.primitive.kind == "call":
-            params = {k: numbered(p, sizes) for k, p in params.items()}
         outs: Any = None if special is None else special(eqn, operands)
         if outs is None:
             out: Any = eqn.primitive(*operands, **params)  # type: ignore[operator]
@@ -178,9 +173,11 @@ def stage_sized(
         ends = [*(atom.place._node for atom in made), *nodes, *recorder.written()]
         jaxpr, captured, more = captured_program(recorder, ends, given)
         jaxpr = Jaxpr(jaxpr.inputs, jaxpr.eqns, rotated(jaxpr.outputs, len(made)))
-        if given != inputs or made:
-            own = len(inputs), len(nodes)
-            jaxpr = expanded(jaxpr, named.atoms, made, *own)
+        if given != inputs or made or recorder.sizes.opens:
+            raw = jaxpr
+            jaxpr = expanded(raw, named.atoms, made, len(inputs), len(nodes))
+            own = Own(tuple(named.atoms), tuple(made), tuple(recorder.sizes.required))
+            jaxpr.raw = raw, own
         written = [i for i, (owner, _, node) in enumerate(captured) if owner._node is not node]
         like = list(map(kind_of, leaves))
         return Program(jaxpr, [owner for owner, _, _ in captured], more, written, like)

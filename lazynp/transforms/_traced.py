@@ -6,7 +6,7 @@ call. What the function wrote is written after the program has run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,9 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import Aval
+from lazynp._config import config
 from lazynp._dimensions import Table
+from lazynp._extents import Numbers
 from lazynp._flush import host_value
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import OP, VALUE, Node, aval_of_node, is_interpreted, is_tracer
@@ -23,11 +25,15 @@ from lazynp._steps import with_numbers
 from lazynp._strides import dense_order, in_order
 from lazynp._trace import staging
 from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp.primitives.placing import placed_behind
 from lazynp.transforms._arguments import START, Arguments, at_places, fixed
-from lazynp.transforms._arranged import at_home
+from lazynp.transforms._arranged import at_home, place_inside
 from lazynp.transforms._axes import NamedSizes, bound
+from lazynp.transforms._buckets import Buckets, run_in_bucket
 from lazynp.transforms._call import Places, delivered, jit_call
 from lazynp.transforms._donation import give_up
+from lazynp.transforms._expanding import expanded
+from lazynp.transforms._sized_runs import decided_by_data, is_open, program_in_pieces
 from lazynp.transforms._sizing import SizedProgram, rotated
 from lazynp.transforms._stack import (
     argument_node,
@@ -151,9 +157,11 @@ def _finished(
     jaxpr, captured, nodes = captured_program(recorder, roots, inputs, list(places))
     jaxpr = Jaxpr(jaxpr.inputs, jaxpr.eqns, rotated(jaxpr.outputs, len(made)))
     sized = None
-    if named.nodes or made:
-        sized = SizedProgram(jaxpr, named.places, named.atoms, made, own, recorder.sizes.required)
-        jaxpr = sized.jaxpr
+    if named.nodes or made or is_open(jaxpr):
+        required = recorder.sizes.required if recorder.sizes else []
+        whole = expanded(jaxpr, named.atoms, made, *own)
+        sized = SizedProgram(jaxpr, named.places, named.atoms, made, whole, required)
+        jaxpr = whole
     places.update({id(h[0]): ("captured", i) for i, h in enumerate(captured)})
     written = [places[id(owner)] for owner in changed] + [("value", i) for i in stored]
     outs = [_placed(kind, captured, places) for kind in outs]
@@ -205,9 +213,16 @@ def run(
     starts = given.start_operands() if traced.starts else []
     operands = [*given.owners, *values, *starts, *captured, *map(new_array, traced.nodes)]
     jaxpr, values = traced.jaxpr, None
+    if traced.sized is not None and decided_by_data(traced.sized):
+        found, values = _in_pieces(traced.sized, given, operands, params["name"])
+        return _given_back(traced, given, found, values)
     if traced.sized is not None:
         jaxpr, values = for_sizes(traced.sized, given, operands)
     if not (local.recorder.staging or any(is_interpreted(x._read()) for x in operands)):
+        if traced.sized is not None and not donate:
+            found, params = _by_bucket(traced.sized, given, operands, jaxpr, params)
+            if found is not None:
+                return _given_back(traced, given, found, values)
         jaxpr = delivered(jaxpr)
         operands = at_home(jaxpr, operands)
     if inline and local.recorder.staging:
@@ -219,6 +234,48 @@ def run(
         give_up([given.owners[i] for i in donate if i not in kept], params["name"])
     else:
         results = iter(jit_call(*operands, jaxpr=jaxpr, **params))
+    return _given_back(traced, given, results, values)
+
+
+def _in_pieces(
+    sized: SizedProgram, given: Arguments, operands: list[Array], name: str
+) -> tuple[Iterator[Array], Any]:
+    """The results of a program whose sizes the data decide, and the sizes. It runs at once."""
+    shapes = [np.shape(x) for x in given.leaves] if sized.places else []
+    values = dict(zip(sized.axes, bound(sized.places, shapes, "jit"), strict=True))
+    results = iter(program_in_pieces(sized).run(operands, values, name))
+    return results, Numbers(values.__getitem__).__getitem__
+
+
+def _by_bucket(
+    sized: SizedProgram, given: Arguments, operands: list[Array], jaxpr: Jaxpr,
+    params: dict[str, Any],
+) -> tuple[Iterator[Array] | None, dict[str, Any]]:  # fmt: skip
+    """The results by the program of a bucket, if it is that which pays; else the parameters of the
+    call of the exact program.
+    """
+    if config.execution == "reference" or config.debug_nans or sized.buckets is False:
+        return None, params
+    if sized.buckets is None:
+        single = len(sized.axes) == 1 and not sized.made and place_inside(jaxpr) is None
+        sized.buckets = Buckets(sized) if single else False
+        if not single:
+            return None, params
+    if any(placed_behind(x) is not None for x in operands):
+        return None, params
+    (n,) = bound(sized.places, [np.shape(x) for x in given.leaves], "jit")
+    way = sized.buckets.way(n, jaxpr)
+    if way is None:
+        sized.buckets = False
+    if way is True:
+        return None, params | {"compiled": True}
+    if way is False or way is None:
+        return None, params
+    return iter(run_in_bucket(way, n, operands, jaxpr, params["name"])), params
+
+
+def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], values: Any) -> Any:
+    """What the call returns, after what it writes has been written."""
     made = [next(results) if kind[0] == "new" else None for kind in traced.outs]
     owners = {"argument": given.owners, "captured": traced.captured}
     with write_lock:

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 import lazynp as np
 from lazynp import cond, fori_loop, grad, hessian, jit, jvp, make_jaxpr, vmap, while_loop
-from lazynp.transforms._loops import counted_loop
+from lazynp.transforms._looping import counted_loop
 from tests.transforms.test_elements import equations
 
 N = 7

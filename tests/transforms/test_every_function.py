@@ -113,6 +113,12 @@ def test_sizes_given(expression: str) -> None:
 
 
 SIZES_OF_CALLS = {"np.arange(k)"}  # under jit, k is known at each call: see test_dimensions
+SIZED_UNDER_JIT = [  # by what the data decide: see test_decided_sizes
+    "np.nonzero(c)", "np.where(c)", "np.flatnonzero(c)", "np.argwhere(c)", "np.unique(v)",
+    "np.unique_counts(v)", "np.unique_all(v)", "np.intersect1d(i, j)", "np.setdiff1d(i, j)",
+    "np.setxor1d(i, j)", "np.union1d(i, j)", "np.repeat(v, j)", "np.extract(c, v)",
+    "np.compress(c, v)", "v[c]",
+]  # fmt: skip
 BY_ALL_EXAMPLES = {"np.emath.sqrt(v)"}  # under vmap all decide together
 
 
@@ -121,7 +127,7 @@ BY_ALL_EXAMPLES = {"np.emath.sqrt(v)"}  # under vmap all decide together
     [
         (e, t)
         for e in REFUSED
-        for t, others in (("jit", SIZES_OF_CALLS), ("vmap", BY_ALL_EXAMPLES))
+        for t, others in (("jit", {*SIZES_OF_CALLS, *SIZED_UNDER_JIT}), ("vmap", BY_ALL_EXAMPLES))
         if e not in others
     ],
 )
@@ -137,6 +143,14 @@ def test_what_the_data_decide(expression: str, transformed: str) -> None:
         match=rf"the value of \w+\[(?s:.*)<string>:1 asks(?s:.*){REFUSED[expression]}",
     ):
         (jit(f) if transformed == "jit" else f)(*map(lazynp.array, values))
+
+
+@pytest.mark.parametrize("expression", SIZED_UNDER_JIT)
+def test_what_the_data_decide_is_a_size_under_jit(expression: str) -> None:
+    function, names = _function(expression)
+    values = [VALUES[n] for n in names]
+    f = jit(lambda *args: function(lazynp, *args))
+    _same(f(*map(lazynp.array, values)), function(numpy, *values))
 
 
 def test_every_native_function_is_here() -> None:

@@ -12,7 +12,7 @@ import pytest
 import lazynp as np
 from lazynp import grad, jit, jvp, vmap
 
-# of JAX 0.10, without devices and meshes
+# of JAX 0.10, without devices and meshes; preserve_dimensions is Catalyst's
 SIGNATURES = """
 jvp fun primals tangents has_aux=False
 linearize fun *primals has_aux=False
@@ -35,9 +35,9 @@ eval_shape fun *args **kwargs
 disable_jit disable=True
 psum x axis_name
 axis_index axis_name
-while_loop cond_fun body_fun init_val
-fori_loop lower upper body_fun init_val unroll=None
-scan f init xs=None length=None reverse=False unroll=1
+while_loop cond_fun body_fun init_val preserve_dimensions=True
+fori_loop lower upper body_fun init_val unroll=None preserve_dimensions=True
+scan f init xs=None length=None reverse=False unroll=1 preserve_dimensions=True
 associative_scan fn elems reverse=False axis=0
 map f xs batch_size=None
 stop_gradient x

@@ -17,7 +17,7 @@ from lazynp._array import Array, NDArray
 from lazynp._positions import position
 from lazynp._recorder import user_position
 from lazynp._tree import tree_flatten
-from lazynp.transforms._loops import counted_loop, fori_loop, stacked_loop, while_loop
+from lazynp.transforms._looping import counted, counted_loop, looped, stacked_loop
 from lazynp.transforms.control._carry import Again, Carry, Exchanged, OtherType, started
 from lazynp.transforms.control._choice import branch, not_
 from lazynp.transforms.control._divided import (
@@ -120,7 +120,7 @@ def _staged_for(
             )
             return after
         if ends is None:
-            return fori_loop(low, high, step, given)
+            return counted(low, high, step, given)
         return counted_loop(low, high, step, given, going=going)
 
     carry.finish(_settled(carry, loop), not undecided(rounds.length))
@@ -378,7 +378,7 @@ def while_(
         return truth(going) if undecided(going) else bool(going)
 
     try:
-        results = _settled(carry, lambda given: while_loop(goes_on, step, given))
+        results = _settled(carry, lambda given: looped(goes_on, step, given))
     except OtherType as why:
         raise CannotStage(f"{why}, in a loop on a traced condition") from None
     except Exchanged as exchanged:

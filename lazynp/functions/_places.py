@@ -1,0 +1,63 @@
+"""Where arrays are true, in a number of places that may be a size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._dimensions import count_of
+from lazynp._flush import host_value
+from lazynp._sizes import Dim
+from lazynp._values import knowable
+from lazynp.primitives import elementwise, reduction, shaping, sorting
+
+_INT64 = np.dtype(np.int64)
+
+
+def sized_places(true: Array, size: Dim) -> Array:
+    """The first `size` true places of a flat array, padded with its length."""
+    if type(true.aval.size) is int and not true.aval.size:
+        return shaping.full(0, shape=(size,), dtype=_INT64)
+    count = reduction.cumsum(elementwise.convert(true, dtype=_INT64), axis=0)
+    numbers = elementwise.add(shaping.iota(shape=(size,), axis=0, dtype=_INT64), 1)
+    return sorting.searchsorted(count, numbers, side="left")
+
+
+def places(mask: Array) -> tuple[Array, ...] | None:
+    """`numpy.nonzero` where the number of true elements may be a size; else None."""
+    count = count_of(mask)
+    return None if count is None else places_of(mask, count)
+
+
+def places_of(mask: Array, count: Dim) -> tuple[Array, ...]:
+    """`numpy.nonzero` of an array of bools with so many true elements: an index for each axis."""
+    shape = mask.aval.shape
+    flat = shaping.reshape(mask, shape=(mask.aval.size,)) if len(shape) != 1 else mask
+    places, found = sized_places(flat, count), []
+    below: Any = 1
+    for n in reversed(shape[1:]):  # rows in C order
+        found.append(elementwise.remainder(elementwise.floor_divide(places, below), n))
+        below = below * n
+    found.append(elementwise.floor_divide(places, below) if len(shape) > 1 else places)
+    return tuple(found[::-1])
+
+
+def count_true(mask: Array) -> Any:
+    """How many elements are true: an int, or a size."""
+    count = None if knowable(mask._read()) else count_of(mask)
+    return int(np.count_nonzero(host_value(mask._read()))) if count is None else count
+
+
+class InBounds:
+    """An index array whose elements are in bounds, by how it was made."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    @property
+    def shape(self) -> Any:
+        return self.array.aval.shape

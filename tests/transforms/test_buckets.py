@@ -1,0 +1,193 @@
+"""One program for the sizes of a bucket: right whatever lies behind the size, and few programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp.transforms import _buckets
+
+N = {0: "n"}
+SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 0)
+Function = Callable[[Any, Any], Any]
+
+
+def vector(n: int) -> Any:
+    return numpy.linspace(0.5, 2.0, n)
+
+
+def stored(np: Any, x: Any) -> Any:
+    y = np.array(x)
+    y[1:-1] = x[2:] - x[:-2]
+    y[-1] = 3.0
+    y[y > 2] = 0
+    return y
+
+
+FUNCTIONS: dict[str, Function] = {
+    "elementwise": lambda np, x: np.sin(x) * 2 + x // 0.3,
+    "differences": lambda np, x: x[1:] - x[:-1],
+    "stencil": lambda np, x: x[2:] - 2 * x[1:-1] + x[:-2],
+    "sums": lambda np, x: (x.sum(), x.mean(), x.std(), x.prod()),
+    "any, all": lambda np, x: ((x > 1).any(), (x > 0).all(), np.count_nonzero(x > 1)),
+    "maxima": lambda np, x: (x.max(), x.min(), x.argmax(), x.argmin()),
+    "maxima of ints": lambda np, x: (-x).astype(int).max() - (x * 3).astype(int).argmax(),
+    "products": lambda np, x: (x @ x, np.outer(x, x) @ x, np.outer(x, x).sum(0)),
+    "joined": lambda np, x: np.concatenate([x, x[1:], np.ones(2), x]),
+    "padded": lambda np, x: np.pad(x, (2, 3), constant_values=7.0),
+    "accumulated": lambda np, x: np.cumsum(x) * np.arange(x.shape[0]),
+    "sorted": lambda np, x: (np.sort(-x), np.argsort(x % 0.7, kind="stable")),
+    "sorted with nan": lambda np, x: np.sort(np.where(x > 1, np.nan, x)),
+    "ends": lambda np, x: x[-1] + x[0],
+    "stores": stored,
+    "strides": lambda np, x: (x[::2], x[1::2]),
+    "chosen": lambda np, x: np.where(x > 1, x, -x),
+    "reshaped": lambda np, x: (np.stack([x, x], 1).ravel(), x.reshape(-1, 1) * x),
+    "linspace": lambda np, x: x + np.linspace(0, 1, x.shape[0]),
+    "rows": lambda np, x: np.tanh(np.stack([x, x * 2], 1) @ np.ones((2, 3))),
+}  # fmt: skip
+
+
+def flat(out: Any) -> list[Any]:
+    return [numpy.asarray(x) for x in (out if isinstance(out, tuple) else (out,))]
+
+
+def with_nan(x: Any, shape: tuple[int, ...]) -> Any:
+    """Padding that would spoil every result that it touched."""
+    if numpy.shape(x) == shape:
+        return x
+    out = numpy.full(shape, numpy.nan if x.dtype.kind == "f" else -77, x.dtype)
+    out[tuple([slice(n) for n in x.shape])] = x
+    return out
+
+
+def bucketed(function: Any, axes: Any = N) -> tuple[Any, Callable[[], bool]]:
+    f = np.jit(function, abstracted_axes=axes)
+    return f, lambda: bool([*f._cache.values()][-1].sized.buckets)
+
+
+@pytest.fixture
+def spoiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_buckets, "_to", with_nan)
+
+
+@pytest.mark.usefixtures("spoiled")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_lies_behind_the_size_does_not_matter(name: str) -> None:
+    function = FUNCTIONS[name]
+    f, in_bucket = bucketed(lambda x: function(np, x))
+    with np.config(execution="compiled"):
+        for n in SIZES:
+            try:
+                want = flat(function(numpy, vector(n)))
+            except Exception as error:
+                with pytest.raises((type(error), IndexError)):
+                    f(vector(n))
+                continue
+            for a, b in zip(flat(f(vector(n))), want, strict=True):
+                assert a.dtype == b.dtype and a.shape == b.shape
+                numpy.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12, err_msg=str(n))
+    assert in_bucket()
+
+
+@pytest.mark.usefixtures("spoiled")
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda x: (np.sin(x[1:]) * x[:-1]).sum(), lambda x: (x @ x) * x.std(),
+        lambda x: np.cumsum(x).sum() + x.mean() ** 2,
+    ],
+)  # fmt: skip
+def test_gradients_inside(loss: Any) -> None:
+    f, _ = bucketed(np.grad(loss))
+    with np.config(execution="compiled"):
+        for n in (3, 5, 8):
+            want = np.grad(loss)(np.array(vector(n)))
+            numpy.testing.assert_allclose(f(vector(n)), want, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda np, x: x[::-1] + 0, lambda np, x: np.flip(x) * 2, lambda np, x: x[np.argsort(-x)],
+        lambda np, x: np.outer(x, x).ravel(), lambda np, x: np.cumsum(x[::-1]),
+        lambda np, x: np.fft.fft(x) if np is numpy else x[::-1] + np.zeros(x.shape[0]),
+    ],
+)  # fmt: skip
+def test_what_is_not_certain_is_in_no_bucket(function: Function) -> None:
+    f, in_bucket = bucketed(lambda x: function(np, x))
+    with np.config(execution="compiled"):
+        for n in (3, 5):
+            got = f(vector(n))
+            if got.dtype.kind != "c" and "fft" not in function.__code__.co_names:
+                numpy.testing.assert_allclose(got, function(numpy, vector(n)))
+    assert not in_bucket()
+
+
+# -- counters --------------------------------------------------------------------------------------
+
+
+def programs() -> int:
+    return np.stats().compiles + np.stats().cache_hits
+
+
+@pytest.mark.parametrize("policy", ["adaptive", "compiled", "reference"])
+def test_few_programs_for_all_sizes(policy: str) -> None:
+    f, _ = bucketed(lambda x: np.sqrt(x[1:] * 2 + 1) * 3 - np.sort(x)[:-1] + x.mean())
+    scale, largest = (400 if policy == "adaptive" else 1), 200
+    with np.config(execution=policy):
+        before = programs()
+        for _ in range(2):
+            for n in range(1, largest + 1, 3):
+                numpy.asarray(f(vector(n * scale)))
+        made = programs() - before
+    assert made <= 2 * math.ceil(math.log2(largest * scale)) + 4
+    assert policy != "reference" or made == 0
+
+
+def test_a_size_that_comes_often_has_its_own_program() -> None:
+    f, _ = bucketed(lambda x: np.sin(x) * x.sum())
+    with np.config(execution="compiled"):
+        before = programs()
+        for _ in range(_buckets._OFTEN + 5):
+            numpy.testing.assert_allclose(f(vector(5)), numpy.sin(vector(5)) * vector(5).sum())
+        assert programs() - before == 2
+    (traced,) = f._cache.values()
+    assert traced.sized is not None and traced.sized.buckets.exact == {5}
+
+
+def test_what_is_written_and_several_arguments() -> None:
+    def g(w: Any, x: Any) -> Any:
+        x += 1
+        return np.tanh(x @ w)
+
+    f, in_bucket = bucketed(g, ({}, {0: "n"}))
+    w = numpy.arange(6.0).reshape(2, 3) / 7
+    with np.config(execution="compiled"):
+        for n in (3, 1, 5):
+            x = np.array(numpy.ones((n, 2)))
+            numpy.testing.assert_allclose(f(w, x), numpy.tanh(2 * numpy.ones((n, 2)) @ w))
+            numpy.testing.assert_array_equal(x, 2 * numpy.ones((n, 2)))
+    assert in_bucket()
+
+
+def test_threads() -> None:
+    f, _ = bucketed(lambda x: (x[1:] * x.shape[0]).sum())
+
+    def sweep(first: int) -> list[float]:
+        return [float(f(vector(n))) for n in range(first, first + 40)]
+
+    with np.config(execution="compiled"):
+        f(vector(3))
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(sweep, (1, 20, 40, 60)))
+    for first, sums in zip((1, 20, 40, 60), found, strict=True):
+        want = [(vector(n)[1:] * n).sum() for n in range(first, first + 40)]
+        numpy.testing.assert_allclose(sums, want)

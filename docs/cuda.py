@@ -169,6 +169,9 @@ EXAMPLES: dict[str, list[Example]] = {
 }  # fmt: skip
 
 
+PIECES = {"open_cond", "open_loop"}  # what decides a size
+
+
 def primitives() -> dict[str, Primitive]:
     """All that lazynp has, by name."""
     for module in pkgutil.walk_packages(np.__path__, "lazynp."):
@@ -289,6 +292,8 @@ def how(name: str) -> str:
     """What becomes of the primitive, in words."""
     if name in GONE:
         return GONE[name]
+    if name in PIECES:
+        return "a program is cut here, and its pieces are lowered by themselves"
     try:
         found = set().union(*map(targets, texts(name)))
     except LoweringError as error:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import NDArray, Scalar, new_array
+from lazynp._promotion._generators import is_generator
 from lazynp._promotion._objects import Unread, attributes, bare, is_plain, put
 from lazynp._tree import register_pytree_node
 from lazynp.transforms.control import CannotStage, session
@@ -25,7 +26,7 @@ _MOST = 64  # parts of one object
 _DEEP = 3
 _FIXED = (bool, str, bytes, type(None))
 _NUMBERS = (int, float, complex)
-_KNOWN = (FunctionType, BuiltinFunctionType, np.ufunc, np.random.Generator, np.random.RandomState)
+_KNOWN = (FunctionType, BuiltinFunctionType, np.ufunc)
 _ALONE = 5  # references to a value of one slot: its object's, three of ours, the question's
 
 
@@ -126,7 +127,7 @@ class Boxes:
         if _is_fixed(value):
             self.key.append((kind, repr(value)))
             return "fixed", value
-        if isinstance(value, _KNOWN):
+        if isinstance(value, _KNOWN) or is_generator(value):
             self.key.append((kind, id(value)))
             return "fixed", value
         grows = type(value) is list and (not _is_short(value) or k in self._growing)

@@ -24,6 +24,7 @@ from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar
 from lazynp._avals import aval_of
 from lazynp._node import leaf
+from lazynp._promotion._generators import is_generator
 from lazynp._recorder import local
 from lazynp._values import seen_value
 from lazynp.functions._host import to_device, to_host
@@ -154,7 +155,7 @@ class Draws:
         """What draws in place of this method of a generator."""
         method: Any = getattr(function, "__wrapped__", None)
         generator = getattr(method, "__self__", None)
-        if not isinstance(generator, (np.random.Generator, np.random.RandomState)):
+        if not is_generator(generator):
             return None
         if method.__name__ in _OTHERS:
             raise CannotStage(f"calls `{method.__name__}` of a generator")

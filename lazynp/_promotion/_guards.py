@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import NDArray, Scalar
+from lazynp._promotion._generators import is_generator
 from lazynp._promotion._objects import MISSING, MOST, is_plain, slots_of
 from lazynp.functions._ufunc import ufunc
 from lazynp.transforms._jit import Jitted
@@ -36,7 +37,6 @@ _UNCHANGING = (
     FunctionType, BuiltinFunctionType, ufunc, Scalar, type(Ellipsis),
 )  # fmt: skip
 _PASSING = (*_UNCHANGING, tuple, frozenset, NDArray, ModuleType, type, Jitted)
-_GENERATORS = (np.random.Generator, np.random.RandomState)  # ours say that they are of these
 _LIBRARIES = {*PURE, "builtins"}
 
 
@@ -413,7 +413,7 @@ def check(value: Any, what: str) -> None:
     if isinstance(value, (tuple, frozenset)):
         for x in value:
             check(x, what)
-    elif isinstance(value, _GENERATORS) and type(value).__module__.startswith("lazynp."):
+    elif is_generator(value) and type(value).__module__.startswith("lazynp."):
         return  # to draw from it is refused, or known to the program
     elif not isinstance(value, _PASSING) or (  # arrays of NumPy's are instances of ours
         isinstance(value, np.ndarray) and type(value) not in (NDArray, Scalar)

@@ -87,7 +87,7 @@ def test_nobody_there_is_an_error_in_time() -> None:
 
 def test_the_missing_process_is_named() -> None:
     port = free_port("127.0.0.1")
-    text = refused(f"initialize('127.0.0.1:{port}', 3, 0, initialization_timeout=6)")
+    text = refused(f"initialize('127.0.0.1:{port}', 3, 0, initialization_timeout=10)")
     assert f"DistributedError initialize: 127.0.0.1:{port}: processes 1, 2 did not come" in text
 
 

@@ -32,7 +32,7 @@ def _script() -> Any:
 
 
 PAGE = _script()
-NAMES = sorted(set(PAGE.PRIMITIVES) - set(PAGE.GONE) - set(PAGE.HOST))
+NAMES = sorted(set(PAGE.PRIMITIVES) - set(PAGE.GONE) - set(PAGE.HOST) - PAGE.PIECES)
 # registered by the plugin of jaxlib 0.10.2
 TARGETS = {f"cusolver_{n}_ffi" for n in "potrf getrf geqrf orgqr syevd gesvd gesvdj".split()} | {
     "cuhybrid_eig_real",

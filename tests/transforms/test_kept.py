@@ -14,6 +14,7 @@ import lazynp as np
 from lazynp import grad, jit, jvp, value_and_grad, vjp, vmap
 from lazynp._memo import forget_all
 from lazynp.transforms import _backward, _kept
+from tests.helpers import fresh_start
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +30,7 @@ def _nothing_kept() -> Iterator[None]:
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many entries each interpreted backward pass had, while staging or not."""
+    fresh_start()  # a tape of operations that ran at once is another one
     counted: list[int] = []
     run = _backward.run_backward
 

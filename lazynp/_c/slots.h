@@ -67,10 +67,15 @@ static void note_callers_of(int at, void **from)
 }
 
 /* The operand of an operator that is lost after it, if it is worth having; else NULL. Borrowed. */
-static PyObject *temporary_of(int at, void **from, PyObject *x, PyObject *y)
+Py_NO_INLINE static PyObject *temporary_among(int at, void **from, PyObject *x, PyObject *y)
 {
     PyObject *found = memory_of_temporary(x) ? x : y && memory_of_temporary(y) ? y : NULL;
     return found && have_called(&interpreter[at], from) ? found : NULL;
+}
+
+static inline PyObject *temporary_of(int at, void **from, PyObject *x, PyObject *y)
+{
+    return Py_REFCNT(x) == 1 || (y && Py_REFCNT(y) == 1) ? temporary_among(at, from, x, y) : NULL;
 }
 
 static inline PyObject *call_front(PyObject *front, PyObject *const *args, size_t n)

@@ -37,12 +37,16 @@ static PyArrayObject *sole_memory(PyObject *node)
 /* The memory of a handle that nothing but one variable of C refers to; else NULL. Borrowed. */
 static PyArrayObject *memory_of_temporary(PyObject *x)
 {
-    if (!is_array(x) || Py_REFCNT(x) != 1 || OF(x, Array, _base) != Py_None ||
-        OF(x, Array, _flags) != Py_None || OF(x, Array, _order) != Py_None || SLOT(x, Py_TYPE(x)->tp_weaklistoffset))
+    if (Py_REFCNT(x) != 1 || !is_array(x) || OF(x, Array, _base) != Py_None)
         return NULL;
-    PyObject *node = node_of(x);
-    PyArrayObject *memory = node ? sole_memory(node) : NULL;
-    return memory && PyArray_SIZE(memory) > LOOPED && PyArray_IS_C_CONTIGUOUS(memory) ? memory : NULL;
+    PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    if (!is_memory(value) || PyArray_SIZE((PyArrayObject *)value) <= LOOPED)
+        return NULL;
+    PyArrayObject *memory = sole_memory(node);
+    return memory && PyArray_IS_C_CONTIGUOUS(memory) && OF(x, Array, _flags) == Py_None &&
+                   OF(x, Array, _order) == Py_None && !SLOT(x, Py_TYPE(x)->tp_weaklistoffset)
+               ? memory
+               : NULL;
 }
 
 /* -- who calls --------------------------------------------------------------------------------- */

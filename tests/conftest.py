@@ -57,19 +57,19 @@ def lazy() -> None:
 
 
 # What these files test does not depend on who runs what is recorded: rules and lowered text, which
-# are compared directly; kernels, processes and libraries; functions and loops that are staged; what
-# sets the policy itself.
-# `make test` runs them once, `make test-full` under every policy.
+# are compared directly; kernels, processes and libraries; functions and loops that are staged; tests
+# that set the policy themselves. `make test` runs them once, `make test-full` under every policy.
 _ONCE = (
-    "distributed/", "interop/", "lowering/", "pallas/", "primitives/",
-    "functions/test_json.py", "functions/test_moving.py", "functions/test_parts.py",
-    "functions/test_series.py", "test_in_place_programs.py", "test_loops_with_state.py",
-    "test_scale_figures.py", "test_temporaries.py",
-    "transforms/test_bounded_loops.py", "transforms/test_buckets.py", "transforms/test_control.py", "transforms/test_divided.py",
-    "transforms/test_decided_sizes.py", "transforms/test_elements.py", "transforms/test_exchanged.py",
-    "transforms/test_functions_of_sizes.py", "transforms/test_growing.py",
-    "transforms/test_in_place_loops.py", "transforms/test_picked_arrays.py",
-    "transforms/test_python_loops", "transforms/test_shard_map.py", "transforms/test_sized_loops.py",
+    "distributed/", "interop/", "lowering/", "pallas/", "primitives/", "functions/test_json.py",
+    "functions/test_moving.py", "functions/test_parts.py", "functions/test_series.py",
+    "test_in_place_programs.py", "test_loops_with_state.py", "test_scale_figures.py",
+    "test_temporaries.py", "transforms/test_bounded_loops.py", "transforms/test_buckets.py",
+    "transforms/test_control.py", "transforms/test_divided.py",
+    "transforms/test_decided_sizes.py", "transforms/test_elements.py",
+    "transforms/test_exchanged.py", "transforms/test_functions_of_sizes.py",
+    "transforms/test_growing.py", "transforms/test_in_place_loops.py",
+    "transforms/test_picked_arrays.py", "transforms/test_python_loops",
+    "transforms/test_shard_map.py", "transforms/test_sized_loops.py",
 )  # fmt: skip
 _HERE = os.path.dirname(__file__) + os.sep
 

@@ -57,8 +57,8 @@ def lazy() -> None:
 
 
 # What these files test does not depend on who runs what is recorded: rules and lowered text, which
-# are compared directly; kernels, processes and libraries; functions and loops that are staged; tests
-# that set the policy themselves. `make test` runs them once, `make test-full` under every policy.
+# are compared directly; kernels, processes and libraries; functions and loops that are staged; what
+# sets the policy itself. `make test` runs them once, `make test-full` under every policy.
 _ONCE = (
     "distributed/", "interop/", "lowering/", "pallas/", "primitives/", "functions/test_json.py",
     "functions/test_moving.py", "functions/test_parts.py", "functions/test_series.py",

@@ -149,10 +149,12 @@ def _reduce(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]
 
 
 def _neutral(name: str, dtype: np.dtype[Any]) -> Any:
-    if name in ("sum", "or"):
-        return 0
-    if name in ("prod", "and"):
-        return 1
+    if name == "sum":  # of -0.0 alone it is -0.0
+        return {"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0)
+    if name in ("or", "prod"):
+        return int(name == "prod")
+    if name == "and":
+        return np.invert(np.zeros((), dtype))[()]
     if dtype.kind == "f":
         return -math.inf if name == "max" else math.inf
     if dtype.kind in "iu":

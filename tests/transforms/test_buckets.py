@@ -62,7 +62,8 @@ def with_nan(x: Any, shape: tuple[int, ...]) -> Any:
     """Padding that would spoil every result that it touched."""
     if numpy.shape(x) == shape:
         return x
-    out = numpy.full(shape, numpy.nan if x.dtype.kind == "f" else -77, x.dtype)
+    spoils = numpy.nan if x.dtype.kind in "fc" else -77
+    out = numpy.full(shape, numpy.array(spoils).astype(x.dtype))
     out[tuple([slice(n) for n in x.shape])] = x
     return out
 
@@ -72,9 +73,56 @@ def bucketed(function: Any, axes: Any = N) -> tuple[Any, Callable[[], bool]]:
     return f, lambda: bool([*f._cache.values()][-1].sized.buckets)
 
 
+REDUCTIONS: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: x.sum(),
+    "prod": lambda x: x.prod(),
+    "max": lambda x: x.max(),
+    "min": lambda x: x.min(),
+    "argmax": lambda x: x.argmax(),
+    "argmin": lambda x: x.argmin(),
+    "any": lambda x: x.any(),
+    "all": lambda x: x.all(),
+    "and": lambda x: np.bitwise_and.reduce(x),
+    "or": lambda x: np.bitwise_or.reduce(x),
+    "xor": lambda x: np.bitwise_xor.reduce(x),
+    "cumsum": lambda x: x.cumsum(),
+    "cumprod": lambda x: x.cumprod(),
+    "sort": lambda x: np.sort(x),
+    "argsort": lambda x: np.argsort(x, stable=True),
+    "dot": lambda x: x @ x,
+}
+EDGES: dict[str, list[Any]] = {  # the values that a wrong neutral element would change
+    "?": [True, False], "b": [-128, -1, 127, 6], "B": [255, 254, 0], "i": [-1, -(2**31), 2**31 - 1],
+    "l": [-1, 14, -(2**63)], "f": [-0.0, numpy.inf, numpy.nan, 1.5], "d": [-0.0, -numpy.inf, 2.5],
+    "D": [complex(-0.0, -0.0), 1 - 2j],
+}  # fmt: skip
+
+
 @pytest.fixture
 def spoiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_buckets, "_to", with_nan)
+
+
+@pytest.mark.usefixtures("spoiled")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", EDGES)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_neutral_elements(name: str, dtype: str) -> None:
+    reduce = REDUCTIONS[name]
+    if dtype in "fdD" and name in ("and", "or", "xor"):
+        return  # no such loop
+    f = np.jit(reduce, abstracted_axes=N)
+    for first in EDGES[dtype]:
+        for n in (1, 3, 5, 7):
+            # one value alone, and the others after it
+            for x in (n * [first], [first, *(EDGES[dtype] * n)][:n]):
+                a = numpy.array(x, dtype)
+                with np.config(execution="compiled"):
+                    got = numpy.asarray(f(a))
+                with np.config(execution="reference"):
+                    want = numpy.asarray(reduce(np.asarray(a)))
+                assert got.dtype == want.dtype
+                numpy.testing.assert_allclose(got, want, rtol=1e-6)
 
 
 @pytest.mark.usefixtures("spoiled")

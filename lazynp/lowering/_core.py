@@ -221,6 +221,13 @@ class Core:
         return value
 
 
+def concatenated(xs: Values, axis: int) -> Aval:
+    """What several values are along an axis."""
+    shape = list(xs[0].aval.shape)
+    shape[axis] = sum(x.aval.shape[axis] for x in xs)
+    return aval_of(tuple(shape), xs[0].aval.dtype)
+
+
 @lru_cache(4096, typed=True)
 def _splat(value: Any, sign: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Value:
     return Value("", aval_of(shape, dtype), value, scalar_text(value, dtype))

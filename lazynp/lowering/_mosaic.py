@@ -17,7 +17,7 @@ from lazynp._errors import LoweringError
 from lazynp._jaxpr import Eqn
 from lazynp.lowering._arith import BOOL, FLOAT32, INT32, INT64
 from lazynp.lowering._arith_ops import MATH
-from lazynp.lowering._core import Body, Value, Values
+from lazynp.lowering._core import Body, Value, Values, concatenated
 from lazynp.lowering._kernel_body import InMemory
 from lazynp.lowering._text import dims
 
@@ -109,51 +109,26 @@ class Mosaic(InMemory):
         text = f"tpu.iota {{dimensions = array<i32: {axis}>}} : {kind(out)}"
         return self.convert(self.write(text, out), dtype)
 
-    def broadcast_in_dim(self, x: Value, shape: tuple[int, ...], dims: Sequence[int]) -> Value:
-        out = aval_of(tuple(shape), x.aval.dtype)
-        if x.static is not None:
-            return Value("", out, x.static, x.literal)
-        if out.shape == x.aval.shape:
-            return x
-        if x.aval.shape:
-            sizes = [1] * len(shape)
-            for n, axis in zip(x.aval.shape, dims, strict=True):
-                sizes[axis] = n
-            x = self.reshape(x, tuple(sizes))
-            if x.aval.shape == out.shape:
-                return x
+    def _spread(self, x: Value, out: Aval) -> Value:
         return self.write(f"vector.broadcast {self.use(x)} : {kind(x.aval)} to {kind(out)}", out)
 
-    def reshape(self, x: Value, shape: tuple[int, ...]) -> Value:
-        out = aval_of(tuple(shape), x.aval.dtype)
-        if out.shape == x.aval.shape:
-            return x
-        if x.static is not None or not x.aval.shape:
-            return self.broadcast_in_dim(x, out.shape, ())
-        if not shape:
-            return self._first(x)
+    def _reshaped(self, x: Value, out: Aval) -> Value:
         return self.write(f"vector.shape_cast {self.use(x)} : {kind(x.aval)} to {kind(out)}", out)
 
     def _first(self, x: Value) -> Value:
-        """The element of a vector that has one."""
         at = dims([0] * x.aval.ndim)
         out = aval_of((), x.aval.dtype)
         text = f"vector.extract {self.use(x)}{at} : {kind(out)} from {kind(x.aval)}"
         return self.write(text, out)
 
-    def transpose(self, x: Value, perm: Sequence[int]) -> Value:
-        if tuple(perm) == tuple(range(x.aval.ndim)):
-            return x
-        out = aval_of(tuple(x.aval.shape[p] for p in perm), x.aval.dtype)
+    def _transposed(self, x: Value, perm: Sequence[int], out: Aval) -> Value:
         types = f"{kind(x.aval)} to {kind(out)}"
         return self.write(f"vector.transpose {self.use(x)}, {dims(perm)} : {types}", out)
 
     def concatenate(self, xs: Values, axis: int) -> Value:
         if len(xs) == 1:
             return xs[0]
-        shape = list(xs[0].aval.shape)
-        shape[axis] = sum(x.aval.shape[axis] for x in xs)
-        out = aval_of(tuple(shape), xs[0].aval.dtype)
+        out = concatenated(xs, axis)
         names, types = ", ".join(map(self.use, xs)), ", ".join(kind(x.aval) for x in xs)
         text = f"tpu.concatenate {names} in {axis} : {types} -> {kind(out)}"
         return self.write(text, out)
@@ -212,12 +187,9 @@ class Mosaic(InMemory):
         self, x: Value, y: Value, contracting: Any, batching: Any = ((), ()), dtype: Any = None
     ) -> Value:
         """The product of two matrices, in full precision."""
-        (lc, rc), (lb, _) = contracting, batching
-        if x.aval.ndim != 2 or y.aval.ndim != 2 or len(lc) != 1 or lb:
-            raise LoweringError(f"Mosaic multiplies two matrices, got {x.aval} and {y.aval}")
+        i, k = self.contracted(x, y, contracting, batching)
         if x.aval.dtype.kind != "f":
             raise LoweringError(f"Mosaic multiplies matrices of floats, got {x.aval}")
-        (i,), (k,) = lc, rc
         out = aval_of((x.aval.shape[1 - i], y.aval.shape[1 - k]), dtype or x.aval.dtype)
         start = self.constant(0, out.dtype, out.shape)
         names = ", ".join(map(self.use, (x, y, start)))

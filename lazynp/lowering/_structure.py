@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
-from lazynp.lowering._core import Body, Value, Values
+from lazynp.lowering._core import Body, Value, Values, concatenated
 from lazynp.lowering._elementwise import Elementwise
 from lazynp.lowering._text import dims, flag, ints
 
@@ -92,9 +92,7 @@ class Structure(Elementwise):
     def concatenate(self, xs: Values, axis: int) -> Value:
         if len(xs) == 1:
             return xs[0]
-        shape = list(xs[0].aval.shape)
-        shape[axis] = sum(x.aval.shape[axis] for x in xs)
-        out = aval_of(tuple(shape), xs[0].aval.dtype)
+        out = concatenated(xs, axis)
         return self.op("stablehlo.concatenate", *xs, out=out, attrs=f"dimension = {axis} : i64")
 
     def slice(

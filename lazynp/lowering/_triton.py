@@ -98,33 +98,12 @@ class Triton(InMemory):
         )
         return self.broadcast_in_dim(self.convert(made, dtype), shape, (axis,))
 
-    def broadcast_in_dim(self, x: Value, shape: tuple[int, ...], dims: Sequence[int]) -> Value:
-        out = aval_of(tuple(shape), x.aval.dtype)
-        if x.static is not None:
-            return Value("", out, x.static, x.literal)
-        if out.shape == x.aval.shape:
-            return x
-        if not x.aval.shape:
-            return self.write(f"tt.splat {self.use(x)} : {kind(x.aval)} -> {kind(out)}", out)
-        sizes = [1] * len(shape)
-        for n, axis in zip(x.aval.shape, dims, strict=True):
-            sizes[axis] = n
-        x = self.reshape(x, tuple(sizes))
-        if x.aval.shape == out.shape:
-            return x
-        return self.write(f"tt.broadcast {self.use(x)} : {kind(x.aval)} -> {kind(out)}", out)
+    def _spread(self, x: Value, out: Aval) -> Value:
+        name = "tt.broadcast" if x.aval.shape else "tt.splat"
+        return self.write(f"{name} {self.use(x)} : {kind(x.aval)} -> {kind(out)}", out)
 
-    def reshape(self, x: Value, shape: tuple[int, ...]) -> Value:
-        out = aval_of(tuple(shape), x.aval.dtype)
-        if out.shape == x.aval.shape:
-            return x
-        if x.static is not None or not x.aval.shape:
-            return self.broadcast_in_dim(x, out.shape, ())
-        if not shape:
-            while x.aval.shape:  # each axis has one element
-                x = self._reduced([x], 0, lambda b, old, new: new)[0]
-            return x
-        name = self.use(x)
+    def _reshaped(self, x: Value, out: Aval) -> Value:
+        shape = out.shape
         if [n for n in shape if n != 1] == list(x.aval.shape) and len(shape) > x.aval.ndim:
             for axis in [k for k, n in enumerate(shape) if n == 1]:  # cheaper than a reshape
                 wide = list(x.aval.shape)
@@ -133,12 +112,14 @@ class Triton(InMemory):
                 text = f"tt.expand_dims {self.use(x)} {{axis = {axis} : i32}}"
                 x = self.write(f"{text} : {kind(x.aval)} -> {kind(aval)}", aval)
             return x
-        return self.write(f"tt.reshape {name} : {kind(x.aval)} -> {kind(out)}", out)
+        return self.write(f"tt.reshape {self.use(x)} : {kind(x.aval)} -> {kind(out)}", out)
 
-    def transpose(self, x: Value, perm: Sequence[int]) -> Value:
-        if tuple(perm) == tuple(range(x.aval.ndim)):
-            return x
-        out = aval_of(tuple(x.aval.shape[p] for p in perm), x.aval.dtype)
+    def _first(self, x: Value) -> Value:
+        while x.aval.shape:  # each axis has one element
+            x = self._reduced([x], 0, lambda b, old, new: new)[0]
+        return x
+
+    def _transposed(self, x: Value, perm: Sequence[int], out: Aval) -> Value:
         order = ", ".join(map(str, perm))
         return self.write(
             f"tt.trans {self.use(x)} {{order = array<i32: {order}>}} : "
@@ -174,16 +155,14 @@ class Triton(InMemory):
         self, x: Value, y: Value, contracting: Any, batching: Any = ((), ()), dtype: Any = None
     ) -> Value:
         """The product of two matrices, in full precision."""
-        (lc, rc), (lb, _) = contracting, batching
-        if x.aval.ndim != 2 or y.aval.ndim != 2 or len(lc) != 1 or lb:
-            raise LoweringError(f"Triton multiplies two matrices, got {x.aval} and {y.aval}")
+        i, k = self.contracted(x, y, contracting, batching)
         if min(*x.aval.shape, *y.aval.shape) < _DOT:
             raise LoweringError(
                 f"Triton multiplies matrices of at least {_DOT} rows and columns, got {x.aval} "
                 f"and {y.aval}"
             )
-        x = x if lc[0] == 1 else self.transpose(x, (1, 0))
-        y = y if rc[0] == 0 else self.transpose(y, (1, 0))
+        x = x if i == 1 else self.transpose(x, (1, 0))
+        y = y if k == 0 else self.transpose(y, (1, 0))
         out = aval_of((x.aval.shape[0], y.aval.shape[1]), dtype or x.aval.dtype)
         start = self.constant(0, out.dtype, out.shape)
         names = ", ".join(map(self.use, (x, y, start)))

@@ -13,11 +13,12 @@ import pytest
 
 import lazynp as np
 import lazynp.pallas as pl
-from benchmarks.kernels import add, attention, gelu, layer_norm, matmul, rows, softmax
+from benchmarks.kernels import add, attention, layer_norm, matmul, rows, softmax
 from lazynp.lowering._mlir import _context
 from lazynp.primitives import elementwise
 from tests.lowering.test_cuda import PAGE
 from tests.pallas.mosaic import run
+from tests.pallas.programs import fused
 
 # what is lowered depends on no policy
 pytestmark = pytest.mark.own_policy
@@ -46,43 +47,20 @@ def check(f: Callable[..., Any], *args: Any, rtol: float = 2e-5) -> Any:
 # -- the kernels of the tutorial and of the benchmark ----------------------------------------------
 
 
-def fused(staged: bool) -> Any:
-    """A product in steps, with bias and activation."""
-
-    def kernel(x: Any, y: Any, bias: Any, o: Any) -> None:
-        def part(k: Any) -> Any:
-            return x[:, pl.ds(k * 128, 128)] @ y[pl.ds(k * 128, 128), :]
-
-        zero = np.zeros((16, 128), "f4")
-        if staged:
-            total = np.fori_loop(0, 2, lambda k, acc: acc + part(k), zero)
-        else:
-            total = zero
-            for k in range(2):
-                total = total + part(k)
-        o[...] = gelu(total + bias[...])
-
-    return pl.pallas_call(
-        kernel, S((32, 256), "f4"), grid=(2, 2),
-        in_specs=[B((16, 256), lambda i, j: (i, 0)), B((256, 128), lambda i, j: (0, j)),
-                  B((128,), lambda i, j: j)],
-        out_specs=B((16, 128), lambda i, j: (i, j)),
-    )  # fmt: skip
-
-
 def small_attention() -> Any:
     return attention(heads=2, length=16, size=128, block=8)
 
 
 ROWS = {"count": 16, "size": 128, "block": 8, "name": "rows"}
+SIZES = (32, 256, 256, 16, 128, 128)
 FACTORS = (data(32, 256), data(256, 256), data(256))
 HEADS = (data(2, 16, 128), data(2, 16, 128), data(2, 16, 128))
 KERNELS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "add": (add(256, 128), (data(256), data(256))),
     "add, a block stands out": (add(200, 128), (data(200), data(200))),
     "matmul, a grid axis": (matmul(256, 128), (data(256, 256), data(256, 256))),
-    "matmul, Python loop": (fused(False), FACTORS),
-    "matmul, fori_loop": (fused(True), FACTORS),
+    "matmul, Python loop": (fused(*SIZES, staged=False), FACTORS),
+    "matmul, fori_loop": (fused(*SIZES, staged=True), FACTORS),
     "softmax": (rows(softmax, **ROWS), (data(16, 128),)),
     "layer norm": (rows(layer_norm, **ROWS), (data(16, 128),)),
     "attention": (small_attention(), HEADS),

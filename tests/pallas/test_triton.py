@@ -10,10 +10,11 @@ import pytest
 
 import lazynp as np
 import lazynp.pallas as pl
-from benchmarks.kernels import add, attention, gelu, layer_norm, rows, softmax
+from benchmarks.kernels import add, attention, layer_norm, rows, softmax
 from lazynp.primitives import elementwise
 from tests.lowering.deviceless import compiler
 from tests.lowering.test_cuda import PAGE
+from tests.pallas.programs import fused
 from tests.pallas.triton import launch
 
 # what is lowered depends on no policy
@@ -60,28 +61,7 @@ def check(f: Callable[..., Any], *args: Any, rtol: float = 2e-5) -> None:
 # -- the kernels of the tutorial and of the benchmark ----------------------------------------------
 
 
-def matmul(staged: bool) -> Any:
-    def kernel(x: Any, y: Any, bias: Any, o: Any) -> None:
-        def part(k: Any) -> Any:
-            return x[:, pl.ds(k * 16, 16)] @ y[pl.ds(k * 16, 16), :]
-
-        zero = np.zeros((32, 16), "f4")
-        if staged:
-            total = np.fori_loop(0, 4, lambda k, acc: acc + part(k), zero)
-        else:
-            total = zero
-            for k in range(4):
-                total = total + part(k)
-        o[...] = gelu(total + bias[...])
-
-    return pl.pallas_call(
-        kernel, S((64, 48), "f4"), grid=(2, 3),
-        in_specs=[B((32, 64), lambda i, j: (i, 0)), B((64, 16), lambda i, j: (0, j)),
-                  B((16,), lambda i, j: j)],
-        out_specs=B((32, 16), lambda i, j: (i, j)),
-    )  # fmt: skip
-
-
+SIZES = (64, 64, 48, 32, 16, 16)
 ROWS = {"count": 16, "size": 32, "block": 4, "name": "rows"}
 
 
@@ -113,8 +93,8 @@ def stencil(n: int, masked: bool) -> Any:
 KERNELS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "add": (add(64, 16), (data(64), data(64))),
     "add, a block stands out": (add(60, 16), (data(60), data(60))),
-    "matmul, Python loop": (matmul(False), (data(64, 64), data(64, 48), data(48))),
-    "matmul, fori_loop": (matmul(True), (data(64, 64), data(64, 48), data(48))),
+    "matmul, Python loop": (fused(*SIZES, staged=False), (data(64, 64), data(64, 48), data(48))),
+    "matmul, fori_loop": (fused(*SIZES, staged=True), (data(64, 64), data(64, 48), data(48))),
     "softmax": (rows(softmax, **ROWS), (data(16, 32),)),
     "layer norm": (rows(layer_norm, **ROWS), (data(16, 32),)),
     "attention": (small_attention(), (data(2, 64, 16), data(2, 64, 16), data(2, 64, 16))),

@@ -13,7 +13,7 @@ from lazynp._array import Array, Scalar, new_scalar
 from lazynp._avals import aval_of
 from lazynp._extents import may_be_equal
 from lazynp._intervals import interval
-from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
+from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node, is_tracer
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._sizes import Atom, Dim, Hooks, Size, Test, largest, smallest, variable
@@ -197,6 +197,8 @@ def count_of(mask: Array) -> Dim | None:
 
 def new_size(node: Node, sizes: Table, least: int | None = None, name: str = "") -> Size:
     """A size that the value of this node decides."""
+    if is_tracer(node) and node[VALUE].differs:
+        node[VALUE].seen()  # raises: it has no single value
     if least is None:
         low = interval(node)[0]
         least = low if low > -_FAR else None

@@ -256,6 +256,7 @@ class Tracer:
     aval: Aval
     code: Any  # where it was recorded, if known
     offset: int
+    differs = False  # whether it has another value for each example
 
     def seen(self) -> Any:
         """The host value for code that only looks: bool, int, comparisons, printing."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, In, aval_of, aval_of_operand
+from lazynp._extents import known_empty
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives._index_arrays import (
@@ -255,9 +256,9 @@ def _take_mask_batch(rows: int, batched: Sequence[bool], x: Any, mask: Any, *, s
     x, mask = (
         v if b else broadcast_front(v, rows) for v, b in zip((x, mask), batched, strict=True)
     )
-    n = x.size // rows if rows else 0
+    n = 0 if known_empty(rows) else x.size // rows
     zeros = shaping.full(0, shape=(rows, size + 1), dtype=x.dtype)
-    if n and rows:
+    if not known_empty(n) and not known_empty(rows):
         mask = shaping.reshape(mask, shape=(rows, n))
         nobody = shaping.full(size, shape=(rows, n), dtype=_INT64)
         target = elementwise.select(mask, _ordinals(mask), nobody)

@@ -8,6 +8,7 @@ from typing import Any
 
 from lazynp._array import Array
 from lazynp._avals import Aval
+from lazynp._dimensions import table
 from lazynp._interpreter import eval_reference
 from lazynp._jaxpr import Eqn, Jaxpr, Var
 from lazynp._memo import cached
@@ -16,6 +17,7 @@ from lazynp._tree import tree_flatten
 from lazynp.transforms._branches import Operands
 from lazynp.transforms._call import jaxpr_explicit, jit_call, moving_flags, present
 from lazynp.transforms._checks import discharge_call, unchecked
+from lazynp.transforms._sized_loops import staged_body
 from lazynp.transforms._stack import name_of
 from lazynp.transforms._stage import (
     batch_jaxpr,
@@ -201,7 +203,15 @@ def checkpoint(
         given_by_name = {k: v for k, v in kwargs.items() if k not in names}
         leaves, structure = tree_flatten((dynamic, given_by_name))
         given = Operands(leaves, what)
-        program, flat = given.staged(call, structure, "checkpoint of")
+        if table() is None:
+            program, flat = given.staged(call, structure, "checkpoint of")
+        else:
+            body = staged_body(
+                call, structure, given.avals, given.kinds, "checkpoint of", call=given.applied
+            ).settled()
+            if body.opens:  # no single program, of which reverse mode keeps no values anyway
+                return fun(*args, **kwargs)
+            program, flat = body.program, body.flat
         params: dict[str, Any] = {"jaxpr": program.jaxpr}
         if primitive is jit_call:
             params["name"] = name_of(fun)

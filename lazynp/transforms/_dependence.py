@@ -35,6 +35,10 @@ def results_of(name: str, params: dict[str, Any], flags: Sequence[bool], count: 
         return tuple(map(any, zip(*found, strict=True)))
     if name == "scan":
         return _of_scan(params, tuple(flags))
+    if name == "open_cond" and not flags[0] and not params["through"]:
+        return _of_branches(params, tuple(flags[1:]))
+    if name == "open_loop" and params["cond"] is None and not params["through"]:
+        return _of_open_loop(params, tuple(flags))
     return (True,) * count
 
 
@@ -46,4 +50,26 @@ def _of_scan(params: dict[str, Any], flags: Flags) -> Flags:
         now = tuple([a or b for a, b in zip(carry, outs)])
         if now == carry:
             return (*carry, *outs[len(carry) :])
+        carry = now
+
+
+def _of_branches(params: dict[str, Any], flags: Flags) -> Flags:
+    """What branches decide comes first, and after their results what their sizes are."""
+    found = []
+    for jaxpr, own in zip(params["branches"], params["owns"], strict=True):
+        outs = dependent(jaxpr, flags)
+        found.append(outs[: len(outs) - len(own.made)])
+    return (*[False] * len(params["decided"]), *map(any, zip(*found, strict=True)))
+
+
+def _of_open_loop(params: dict[str, Any], flags: Flags) -> Flags:
+    first, last = params["consts"], params["consts"] + params["carry"]
+    own, carry = params["own"], flags[first:last]
+    while True:
+        given = (*[False] * len(own.variables), *flags[:first], *carry, *flags[last:])
+        outs = dependent(params["body"], given)
+        now = tuple([a or b for a, b in zip(carry, outs)])
+        if now == carry:
+            rest = outs[len(carry) : len(outs) - len(own.made)]
+            return (*[False] * len(params["decided"]), *carry, *rest)
         carry = now

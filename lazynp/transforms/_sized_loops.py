@@ -9,20 +9,21 @@ can hold becomes `open_loop` or `open_cond`: `_sized_runs` runs them round by ro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._dimensions import LENGTH, Table, new_axis, table
 from lazynp._extents import surely
 from lazynp._jaxpr import Jaxpr
-from lazynp._primitive import Missing, Primitive, host_only
+from lazynp._primitive import Primitive
 from lazynp._recorder import local
 from lazynp._sizes import Atom, Dim, Size, smallest, variable
 from lazynp._trace import staging
 from lazynp._tree import Structure
 from lazynp.transforms._branches import Merged, staged_function
 from lazynp.transforms._sized_runs import is_open, run_branch, run_loop
+from lazynp.transforms._sized_transforms import open_cond, open_loop
 from lazynp.transforms._sizing import Own, Required, atoms_of
 from lazynp.transforms._stack import Flat, argument_node, kind_of, name_of, telling_why
 from lazynp.transforms._stage import Program, Ranges, finish, run_jaxpr, stage_closed
@@ -277,13 +278,17 @@ def opened_loop(
         "cond_own": None if test is None else test.own,
         "consts": consts, "carry": n + w, "length": length, "reverse": reverse,
         "places": classes.places, "decided": tuple([place for _, place in new]),
-        "outs": tuple([(a.shape, a.dtype, a.weak) for a in outs]),
+        "outs": _types(new, outs), "through": (),
     }  # fmt: skip
     captured = merged.captured
     operands = [*(captured[i] for i in others), *start, *(captured[i] for i in written), *xs]
     results = _decided(open_loop, run_loop, operands, params, [size for size, _ in new], what)
     merged.write_back(results[n : n + w])
     return results[:n], results[n + w :]
+
+
+def _types(new: Sequence[Any], outs: Sequence[Aval]) -> tuple[Type, ...]:
+    return tuple([(a.shape, a.dtype, a.weak) for a in (*[LENGTH] * len(new), *outs)])
 
 
 def _decided(
@@ -368,47 +373,9 @@ def opened_branches(
             ordered(j, len(s.own.made)) for j, s in zip(merged.jaxprs, staged, strict=True)
         ]),
         "owns": tuple([s.own for s in staged]), "decided": tuple([place for _, place in new]),
-        "outs": tuple([(a.shape, a.dtype, a.weak) for a in outs]),
+        "outs": _types(new, outs), "through": (),
     }  # fmt: skip
     operands = [index, *values, *merged.captured]
     results = _decided(open_cond, run_branch, operands, params, [size for size, _ in new], what)
     merged.write_back(results[len(avals) :])
     return results[: len(avals)]
-
-
-# -- the primitives --------------------------------------------------------------------------------
-
-
-def _abstract(*_: Aval, decided: Any, outs: Any, **__: Any) -> tuple[Aval, ...]:
-    return (*[LENGTH] * len(decided), *[aval_of(*t) for t in outs])
-
-
-def _refuse(what: str) -> Callable[..., NoReturn]:
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise TypeError(
-            f"a loop or a branch that changes sizes, or whose body decides some, {what}; "
-            "transform the whole function from outside: grad(jit(f)) in place of jit(grad(f))"
-        )
-
-    return refuse
-
-
-def _primitive(name: str) -> Primitive:
-    return Primitive(
-        name,
-        abstract=_abstract,
-        reference=_refuse("has no value here"),
-        lower=host_only("its sizes are not known before it runs"),
-        jvp=_refuse("has no derivative within a traced function"),
-        linearize=_refuse("has no reverse mode within a traced function"),
-        transpose=Missing("its sizes are not known before it runs"),
-        batch=_refuse("has sizes that may differ by example under vmap"),
-        multiple_results=True,
-        kind="call",
-    )
-
-
-# (constants, carry, slices) -> (sizes that it decides, last carry, stacked results)
-open_loop = _primitive("open_loop")
-# (index, operands) -> (sizes that it decides, results)
-open_cond = _primitive("open_cond")

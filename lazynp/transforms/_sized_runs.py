@@ -285,7 +285,3 @@ def run_branch(
     branch = pieces_of(params["branches"][chosen], params["owns"][chosen])
     outs = branch.run(operands[1:], dict(values), name)
     return [*[number(outs[k].shape[axis]) for k, axis in params["decided"]], *outs]
-
-
-DRIVERS["open_loop"] = run_loop
-DRIVERS["open_cond"] = run_branch

@@ -52,6 +52,8 @@ class BatchTracer(Tracer):
 
     __slots__ = ("value",)
 
+    differs = True
+
     def __init__(self, trace: Trace, value: Node) -> None:
         self.trace, self.value = trace, value
         aval = aval_of_node(value)

@@ -70,6 +70,7 @@ _ONCE = (
     "transforms/test_growing.py", "transforms/test_in_place_loops.py",
     "transforms/test_picked_arrays.py", "transforms/test_python_loops",
     "transforms/test_shard_map.py", "transforms/test_sized_loops.py",
+    "transforms/test_sized_contexts.py", "transforms/test_sized_transforms.py",
 )  # fmt: skip
 _HERE = os.path.dirname(__file__) + os.sep
 

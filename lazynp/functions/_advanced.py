@@ -226,7 +226,7 @@ def bounded(index: Any, length: int, axis: int) -> Array:
         different = without_repeats(value)
         low, high = different.min(), different.max()
         if type(length) is Size:
-            return _bounded_when_known(value, int(low), int(high), length, axis)
+            return _bounded_when_known(value, max(int(high) + 1, -int(low)), length, axis)
         if low < -length or high >= length:
             bad = different[(different < -length) | (different >= length)].flat[0]
             raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
@@ -239,16 +239,16 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     return new_array(from_host(value.astype(np.int64)))
 
 
-def _bounded_when_known(value: Any, low: int, high: int, length: Any, axis: int) -> Array:
-    """`bounded` for an axis whose size has no value yet."""
-    for i in (low, high):
-        require(
-            length + i if i < 0 else length - i - 1,
-            lambda n, i=i: IndexError(f"index {i} is out of bounds for axis {axis} with size {n}"),
-            length,
-        )
+def _bounded_when_known(value: Any, least: int, length: Any, axis: int) -> Array:
+    """`bounded` for an axis whose size has no value yet. least: the size from which all fit."""
+
+    def error(n: int) -> IndexError:
+        bad = value[(value < -n) | (value >= n)].flat[0]
+        return IndexError(f"index {bad} is out of bounds for axis {axis} with size {n}")
+
+    require(length - least, error, length)
     places = new_array(from_host(value.astype(np.int64)))
-    if low >= 0:
+    if (value >= 0).all():
         return places
     return elementwise.select(elementwise.less(places, 0), elementwise.add(places, length), places)
 

@@ -10,6 +10,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array
 from lazynp._flush import host_value
 from lazynp._node import leaf
+from lazynp._sizes import Size, Test
 from lazynp._steps import Reshape
 from lazynp._strides import in_order, order_of_strides, writeable
 from lazynp._views import view
@@ -28,7 +29,7 @@ from lazynp.functions._arguments import (
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import as_its_like, created
 from lazynp.functions._foreign import from_foreign
-from lazynp.functions._nested import assemble, holds_lazy, opened
+from lazynp.functions._nested import assemble, holds_lazy, of_size, opened
 from lazynp.functions._records import Record
 from lazynp.functions._subclass import of_class, stripped
 from lazynp.primitives import elementwise
@@ -63,6 +64,8 @@ def array(
     if subok and isinstance(object, np.ndarray) and type(object) is not np.ndarray:
         if not isinstance(object, np.memmap):
             return _make(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
+    if type(object) is Size or type(object) is Test:
+        object = of_size(object)
     if isinstance(object, Array):
         if type(object) is not NDArray and type(object) is not Scalar:
             return _from_subclass(object, dtype, copy, order, subok, ndmin)

@@ -7,16 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, array_of, concrete, from_host, new_array
+from lazynp._array import Array, array_of, as_operand, concrete, from_host, new_array
 from lazynp._avals import Shape, on_device
 from lazynp._flush import host_value
 from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
+from lazynp._sizes import Size, Test
 from lazynp.primitives import elementwise, shaping
 
 
 def holds_lazy(tree: Any) -> bool:
-    """Whether a list contains a lazy array, at any depth."""
-    return any(any(issubclass(kind, Array) for kind in kinds) for kinds in _levels(tree))
+    """Whether a list contains a lazy array, or a size without a value, at any depth."""
+    return any(any(issubclass(kind, _LAZY) for kind in kinds) for kinds in _levels(tree))
+
+
+_LAZY = (Array, Size, Test)
 
 
 def _levels(tree: Any) -> Iterator[set[type]]:
@@ -45,8 +49,16 @@ def _opened(tree: Any) -> Any:
     if isinstance(tree, (list, tuple)):
         items = [_opened(item) for item in tree]
         return items if isinstance(tree, list) else tuple(items)
+    if type(tree) is Size or type(tree) is Test:
+        return of_size(tree)
     known = isinstance(tree, (Array, np.ndarray, np.generic))
     return tree if known else array_of(tree)
+
+
+def of_size(x: Size | Test) -> Array:
+    """A size, or a comparison of sizes, as an array."""
+    made = new_array(as_operand(x))
+    return elementwise.convert(made, dtype=made.dtype) if made.aval.weak else made
 
 
 class _Ragged(Exception):

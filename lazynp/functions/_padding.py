@@ -11,9 +11,9 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._dimensions import require, table
-from lazynp._extents import known_empty
-from lazynp._sizes import is_size
+from lazynp._dimensions import require, require_some, table
+from lazynp._extents import known_empty, surely
+from lazynp._sizes import is_size, largest, smallest
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
     as_size,
@@ -25,6 +25,7 @@ from lazynp.functions._arguments import (
     part,
     reshaped,
     static,
+    taken,
     viewable,
     zero,
 )
@@ -34,7 +35,7 @@ from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call
 from lazynp.functions._nested import holds_lazy
-from lazynp.functions._operands import broadcast, cast
+from lazynp.functions._operands import broadcast, cast, plain
 from lazynp.functions._ranges import linspace
 from lazynp.functions._recording import apply
 from lazynp.functions._shapes import moveaxis
@@ -68,8 +69,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     elif mode == "constant":
         out = _constant(x, widths, _values(kwargs.get("constant_values", 0), x.ndim))
     else:
-        if known_empty(x.size):
-            _check_empty(x, widths)
+        _check_empty(x, widths)
         out = _one_by_one(x, widths, _PADDERS[mode](x, kwargs))
     return fortran(own(out), is_fortran(x))
 
@@ -84,10 +84,13 @@ def _check_keywords(mode: Any, kwargs: dict[str, Any]) -> None:
 
 def _check_empty(x: Array, widths: tuple[Widths, ...]) -> None:
     for axis, pair in enumerate(widths):
-        if x.shape[axis] == 0 and any(pair):
-            raise ValueError(
-                f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
-            )
+        error = ValueError(
+            f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+        )
+        if any(type(n) is int and n for n in pair):
+            if known_empty(x.shape[axis]):
+                raise error
+            require_some(x.shape[axis], error)
 
 
 def _one_by_one(x: Array, widths: tuple[Widths, ...], padder: Callable[..., Array]) -> Array:
@@ -281,11 +284,12 @@ def _statistics_padder(mode: str) -> Callable[..., Callable[..., Array]]:
 
         def padder(x: Array, axis: int, left: int, right: int) -> Array:
             n = x.shape[axis]
-            before, after = (n if k is None else min(k, n) for k in lengths[axis])
-            if not before * after and mode in ("maximum", "minimum"):
+            before, after = (n if k is None else smallest(k, n) for k in lengths[axis])
+            if known_empty(before * after) and mode in ("maximum", "minimum"):
                 raise ValueError("stat_length of 0 yields no value for padding")
             first = of(x, axis, 0, before)
-            last = first if before == after == n else of(x, axis, n - after, n)
+            whole = surely(before == n) and surely(after == n)
+            last = first if whole else of(x, axis, n - after, n)
             return _between(x, axis, _spread(first, axis, left), _spread(last, axis, right))
 
         return padder
@@ -302,6 +306,8 @@ def _mirror_padder(include_edge: bool) -> Callable[..., Callable[..., Array]]:
 
         def padder(x: Array, axis: int, left: int, right: int) -> Array:
             period = x.shape[axis]
+            if is_size(period) and not odd:
+                return _gathered(x, axis, left, right, include_edge)
             if period == 1:
                 return _edge(x, axis, left, right)
             while left or right:
@@ -335,12 +341,31 @@ def _mirrored(
     return _between(x, axis, first, last), left - before, right - after
 
 
+def _gathered(x: Array, axis: int, left: Any, right: Any, mirrors: bool | None) -> Array:
+    """The same for an axis whose size has no value yet. mirrors: None: periods; else whether the
+    edges are repeated.
+    """
+    n: Any = x.shape[axis]
+    places: Any = shaping.iota(shape=(left + n + right,), axis=0, dtype=np.dtype(np.int64))
+    places = ufuncs.subtract(places, left)
+    if mirrors is None:
+        places = ufuncs.remainder(places, n)
+    else:
+        again = n - (0 if mirrors else 1)
+        places = ufuncs.remainder(places, 2 * largest(again, 1))
+        places = ufuncs.minimum(places, ufuncs.subtract(n + again - 1, places))
+        places = ufuncs.maximum(places, 0)  # an axis of one place
+    return taken(x, plain(places), axis)
+
+
 def _wrap_padder(x: Array, kwargs: dict[str, Any]) -> Callable[..., Array]:
     return _wrapped
 
 
 def _wrapped(x: Array, axis: int, left: int, right: int) -> Array:
     original = x.shape[axis]
+    if is_size(original):
+        return _gathered(x, axis, left, right, None)
     while left or right:
         n = x.shape[axis]
         period = n // original * original

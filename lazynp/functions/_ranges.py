@@ -29,6 +29,7 @@ from lazynp.functions._checks import refuse
 from lazynp.functions._construct import array
 from lazynp.functions._eager import as_its_like, by_numpy, of_numbers
 from lazynp.functions._getset import setitem
+from lazynp.functions._nested import of_size
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._placing import placing
 from lazynp.functions._recording import apply
@@ -37,6 +38,7 @@ from lazynp.primitives import elementwise, reduction, shaping
 _NO_VALUE: Any = object()
 _arange: Any = np.arange  # NumPy's stubs lack some of its arguments
 _linspace_now: Any = np.linspace
+_NEAR = 1e-9  # NumPy's difference of floats may round to an integer
 _NUMBERS = (int, float, np.integer, np.floating)
 
 
@@ -82,8 +84,10 @@ def arange(
 def _range_of_sizes(first: Any, last: Any, step: Any, dtype: Any) -> Array:
     """`arange` between integers of which one has no value yet."""
     step = 1 if step is None else static(step)
-    if type(first) is float or type(last) is float or type(step) is not int or not step:
-        raise TypeError(f"arange: not written for a size ({last}) beside floats, or steps of 0")
+    if not step:
+        raise ZeroDivisionError("division by zero")
+    if float in map(type, (first, last, step)):
+        return _range_of_floats(first, last, float(step), dtype)
     dtype = np.dtype(np.int64) if dtype is None else dtype_argument(dtype)
     up = last - first if step > 0 else first - last
     length = largest((up + (abs(step) - 1)) // abs(step), 0)
@@ -91,6 +95,29 @@ def _range_of_sizes(first: Any, last: Any, step: Any, dtype: Any) -> Array:
     out = out if step == 1 else ufuncs.multiply(out, step)
     out = out if type(first) is int and first == 0 else ufuncs.add(out, first)
     return cast(out, dtype)
+
+
+def _range_of_floats(first: Any, last: Any, step: float, dtype: Any) -> Array:
+    """The same with a float beside the size. The length is a polynomial if the step is an integer,
+    or one over a power of 2.
+    """
+    over = 1 / abs(step)
+    exact = step.is_integer() or over.is_integer() and math.frexp(over)[0] == 0.5
+    ends = [x for x in (first, last) if type(x) is float]
+    if not exact or any(0 < abs(x - round(x)) < _NEAR or not math.isfinite(x) for x in ends):
+        raise TypeError(f"arange: not written for a size ({last}), a step of {step} and {ends}")
+    up = 0
+    for end, sign in ((last, 1), (first, -1)):
+        sign = sign if step > 0 else -sign
+        times = int(over) if over.is_integer() else 1
+        up = up + (end * (sign * times) if type(end) is Size else math.ceil(end * sign * times))
+    width = 1 if over.is_integer() else int(abs(step))
+    length = largest((up + (width - 1)) // width, 0)
+    start = np.float64(first) if type(first) is not Size else cast(as_array(first), np.float64)
+    delta = ufuncs.subtract(ufuncs.add(start, step), start)
+    out = shaping.iota(shape=(length,), axis=0, dtype=np.dtype(np.float64))
+    out = ufuncs.add(ufuncs.multiply(out, delta), start)
+    return cast(out, np.dtype(np.float64) if dtype is None else dtype_argument(dtype))
 
 
 def _is_long(first: Any, last: Any, step: Any, dtype: Any) -> bool:
@@ -139,6 +166,7 @@ def linspace(
     """See `numpy.linspace`."""
     check_device(device)
     num = as_size(num)
+    start, stop = [of_size(x) if type(x) is Size else x for x in (start, stop)]
     if known_negative(num):
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     if dtype is not None:

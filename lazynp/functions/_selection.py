@@ -11,7 +11,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._extents import broadcast_shapes, surely
+from lazynp._extents import broadcast_shapes, known_empty, surely
 from lazynp._flush import host_value
 from lazynp._sizes import is_size
 from lazynp._strides import copied_order, in_common_order, in_order, out_of_order
@@ -329,7 +329,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
         with write_on_host(x) as memory:
             np.putmask(memory, np.asarray(m), np.asarray(v))
         return
-    if v.size and x.size:
+    if not known_empty(v.size) and not known_empty(x.size):
         _write_where(x, flat(_truth(m)), repeated(v, x.dtype, x.size))
 
 

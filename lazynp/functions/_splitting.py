@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._sizes import smallest
+from lazynp._dimensions import require
+from lazynp._extents import slice_extent
+from lazynp._sizes import is_size, smallest
 from lazynp._values import seen_value
 from lazynp.functions._arguments import (
     fortran,
@@ -25,7 +27,7 @@ from lazynp.functions._arguments import (
 from lazynp.functions._checks import asking, refuse, traced
 from lazynp.functions._construct import array
 from lazynp.functions._eager import by_numpy
-from lazynp.functions._getset import getitem
+from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._joining import concatenate
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._shapes import moveaxis, ravel
@@ -212,6 +214,8 @@ def delete(arr: Any, obj: Any, axis: Any = None, *, assume_unique_indices: bool 
     if traced(obj) and (np.size(obj) == 1 or assume_unique_indices):
         if as_array(obj).dtype.kind in "iu":
             return fortran(_delete_later(x, as_array(obj), axis), in_fortran)
+    if is_size(n):
+        return fortran(_deleted_of_size(x, obj, axis), in_fortran)
     keep = np.ones(operator.index(n), bool)
     if isinstance(obj, slice):
         keep[obj] = False
@@ -223,6 +227,28 @@ def delete(arr: Any, obj: Any, axis: Any = None, *, assume_unique_indices: bool 
         return fortran(taken(x, kept, axis), in_fortran)
     pieces = [part(x, axis, int(run[0]), int(run[-1]) + 1) for run in np.split(kept, runs)]
     return fortran(joined(pieces, axis), in_fortran)
+
+
+def _deleted_of_size(x: Array, obj: Any, axis: int) -> Array:
+    """`delete` of an axis whose size has no value yet."""
+    n = x.shape[axis]
+    index = obj if isinstance(obj, slice) else static(obj)
+    if not isinstance(index, slice):
+        places = np.asarray(index)
+        if places.size == 1 and places.dtype.kind in "iu":
+            k = places.item()
+            error = f"index {k} is out of bounds for axis {axis} with size {{}}"
+            require(n + k if k < 0 else n - k - 1, lambda n: IndexError(error.format(n)), n)
+            index = slice(k, None if k == -1 else k + 1)
+    if isinstance(index, slice) and index.step in (None, 1, -1):
+        first, count, step = slice_extent(index, n)
+        low = first if step == 1 else first - count + 1
+        before = (*[slice(None)] * axis, slice(None, smallest(low, n)))
+        after = (*[slice(None)] * axis, slice(low + count, None))
+        return joined([getitem(x, before), getitem(x, after)], axis)
+    keep = shaping.full(True, shape=(n,), dtype=np.dtype(bool))
+    setitem(keep, index, False)
+    return getitem(x, (*[slice(None)] * axis, keep))
 
 
 def _delete_later(x: Array, places: Array, axis: int) -> Array:

@@ -68,6 +68,7 @@ from lazynp.functions._grids import (
     s_,
 )
 from lazynp.functions._host import to_host
+from lazynp.functions._nested import of_size
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._ranges import arange, geomspace, linspace, logspace
 from lazynp.functions._recording import apply
@@ -158,7 +159,7 @@ def full(
 def _full(shape: Shape, fill_value: Any, dtype: Any) -> Array:
     if isinstance(fill_value, np.void):
         fill_value = to_host(fill_value)  # a lazynp record has its own class
-    fill_value = from_foreign(fill_value)
+    fill_value = of_size(fill_value) if type(fill_value) is Size else from_foreign(fill_value)
     value = fill_value if isinstance(fill_value, Array) else np.asarray(fill_value)
     if dtype is None and not isinstance(value, Array):
         fill_value = value

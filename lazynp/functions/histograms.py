@@ -117,8 +117,7 @@ def _digitized(x: Array, bins: Array, right: bool, rising: bool) -> Any:
 
 def _digitized_later(x: Array, bins: Array, right: bool) -> Any:
     """For bins whose direction is known only when the program runs."""
-    n = bins.size
-    before, after = part(bins, 0, 0, builtins.max(n - 1, 0)), part(bins, 0, builtins.min(n, 1), n)
+    before, after = part(bins, 0, 0, -1), part(bins, 0, 1, bins.size)
     falls = reductions.any(ufuncs.greater(before, after))
     rises = reductions.any(ufuncs.less(before, after))
     refuse(ufuncs.logical_and(rises, falls), ValueError, _NOT_MONOTONIC)

@@ -10,7 +10,8 @@ import numpy as np
 from lazynp import _views
 from lazynp._array import Array, NDArray, from_host, new_array, write_lock
 from lazynp._dimensions import require_some, table
-from lazynp._extents import broadcast_shapes, known_empty
+from lazynp._extents import broadcast_shapes, known_empty, same_shape
+from lazynp._sizes import sized, smallest, undecided
 from lazynp._steps import Diagonal
 from lazynp._strides import in_order, layout, order_of_strides
 from lazynp._values import knowable, seen_value
@@ -36,6 +37,7 @@ from lazynp.functions._iteration import (
     ndindex,
     nditer,
 )
+from lazynp.functions._getset import setitem
 from lazynp.functions._operands import (
     as_array,
     broadcast,
@@ -135,11 +137,13 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
         return
     v = _refusing(v, x.dtype)
     index, mode = flat(index_array(ind)), checked_mode(mode)
-    if not index.size:
+    if known_empty(index.size):
         return
-    if not x.size:
-        raise IndexError("cannot replace elements of an empty array")
-    if not as_array(v).size:
+    none = IndexError("cannot replace elements of an empty array")
+    if known_empty(x.size):
+        raise none
+    require_some(x.size, none)
+    if known_empty(as_array(v).size):
         return
     index = in_range(index, x.size, mode)
     values = repeated(v, x.dtype, index.size)
@@ -327,6 +331,9 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     x = as_array(a)
     if x.ndim < 2:
         raise ValueError("array must be at least 2-d")
+    if sized(x.shape):
+        _fill_of_size(target(a, "argument 1"), val, wrap)
+        return
     end = x.size
     if x.ndim == 2:
         step = x.shape[1] + 1
@@ -350,3 +357,14 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     with write_lock:
         new = shaping.update_slice(flat(x), values, 0, **region)
         x._write(shaping.reshape(new, shape=x.shape)._read())
+
+
+def _fill_of_size(x: Array, val: Any, wrap: bool) -> None:
+    """`fill_diagonal` of an array whose size has no value yet."""
+    if x.ndim > 2 and not same_shape(x.shape[1:], x.shape[:-1]):
+        raise ValueError("All dimensions of input must be of equal length")
+    if wrap and not same_shape(x.shape[1:], x.shape[:-1]):
+        raise undecided(x.shape[0])
+    count = smallest(x.shape[0], x.shape[1])
+    places = shaping.iota(shape=(count,), axis=0, dtype=np.dtype(np.int64))
+    setitem(x, (places,) * x.ndim, repeated(_refusing(val, x.dtype), x.dtype, count))

@@ -53,6 +53,7 @@ from lazynp.functions._joining import (
     stack,
     vstack,
 )
+from lazynp.functions._nested import of_size
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions._padding import pad
 from lazynp.functions._placing import placing
@@ -249,6 +250,7 @@ def resize(a: Any, new_shape: Any) -> Array:
 def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     """See `numpy.roll`. A pending shift stays pending."""
     x = as_array(a)
+    shift = of_size(shift) if type(shift) is Size else shift
     if axis is None:
         return reshaped(roll(reshaped(x, (x.size,)), shift, 0), x.shape)
     axes = normalize_axis_tuple(static(axis), x.ndim, allow_duplicate=True)

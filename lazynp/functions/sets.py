@@ -343,7 +343,7 @@ def isin(
 
 
 def _found(x: Array, tests: Array) -> Array:
-    if not tests.size:
+    if known_empty(tests.size):
         return shaping.full(False, shape=x.shape, dtype=np.dtype(bool))
     inside = None
     dtype = np.result_type(x.dtype, tests.dtype)
@@ -355,6 +355,12 @@ def _found(x: Array, tests: Array) -> Array:
         dtype = np.dtype(tests.dtype.kind + "8")
     ordered = sorting.sort(cast(tests, dtype))
     values = plain(cast(x, dtype))
-    place = ufuncs.minimum(sorting.searchsorted(ordered, values), tests.size - 1)
-    equal = ufuncs.equal(gathers.take(ordered, plain(place), axes=(0,)), values)
+    place = sorting.searchsorted(ordered, values)
+    if is_size(tests.aval.size):  # there may be none
+        ordered = plain(shaping.pad(plain(ordered), 0, low=(0,), high=(1,), interior=(0,)))
+        equal = ufuncs.equal(gathers.take(ordered, plain(place), axes=(0,)), values)
+        equal = ufuncs.logical_and(equal, ufuncs.less(place, tests.size))
+    else:
+        place = ufuncs.minimum(place, tests.size - 1)
+        equal = ufuncs.equal(gathers.take(ordered, plain(place), axes=(0,)), values)
     return equal if inside is None else ufuncs.logical_and(equal, inside)

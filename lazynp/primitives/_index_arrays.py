@@ -13,7 +13,7 @@ import numpy as np
 
 from lazynp._avals import Aval, In, aval_of, aval_of_operand
 from lazynp._cost import per_index
-from lazynp._extents import broadcast_shapes
+from lazynp._extents import broadcast_shapes, surely
 from lazynp._fronts import BUILT, fastpath
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import elementwise, shaping
@@ -456,7 +456,7 @@ def _put_set_transpose_u(ct: Any, zeros: Any, x: Aval, indices: Sequence[Any], a
     """If several updates write one place, only the last contributes to the result."""
     ct_u = take(ct, *indices, axes=axes)
     batch = indices[0].aval
-    if batch.size <= 1:
+    if surely(batch.size <= 1):
         return ct_u
     order = shaping.iota(shape=(batch.size,), axis=0, dtype=_INT64)
     order = shaping.reshape(order, shape=batch.shape)

@@ -18,7 +18,8 @@ from lazynp._extents import Numbers, mapped
 from lazynp._flush import host_value
 from lazynp._jaxpr import Eqn, Jaxpr, Literal, Var
 from lazynp._memo import cached
-from lazynp._node import leaf
+from lazynp._node import is_interpreted, leaf
+from lazynp._recorder import local
 from lazynp._sizes import Atom
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._call import jit_call
@@ -217,10 +218,11 @@ def eval_jaxpr(jaxpr: Jaxpr, *args: Any) -> list[Array]:
     if len(args) != len(jaxpr.inputs):
         raise TypeError(f"eval_jaxpr: {len(jaxpr.inputs)} arguments are required, got {len(args)}")
     arrays = [x if isinstance(x, Array) else new_array(node_of(x)) for x in args]
-    if jaxpr.raw is None or not is_open(jaxpr.raw[0]):
-        return run_jaxpr(jaxpr, arrays)
-    raw, own = jaxpr.raw
+    raw, own = jaxpr.raw or (jaxpr, Own())
     first = len(own.variables)
+    sized = jaxpr.raw is not None and not any(is_interpreted(x._read()) for x in arrays[:first])
+    if not (sized and (is_open(raw) or not local.recorder.staging)):
+        return run_jaxpr(jaxpr, arrays)
     values = dict(zip(own.variables, map(_int, arrays[:first]), strict=True))
     results = pieces_of(raw, own).run(arrays[first:], values, "eval_jaxpr")
     sizes: dict[Any, Any] = {v: size for size, v in jaxpr.sizes.items()}

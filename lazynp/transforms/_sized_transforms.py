@@ -159,7 +159,9 @@ def _abstract(*_: Aval, outs: Sequence[Type], **__: Any) -> tuple[Aval, ...]:
 
 
 def _no_value(*_: Any, **__: Any) -> NoReturn:
-    raise TypeError("a loop or a branch that changes sizes, or whose body decides some, runs by parts")
+    raise TypeError(
+        "a loop or a branch that changes sizes, or whose body decides some, runs by parts"
+    )
 
 
 def open_primitive(name: str, base: Driver) -> Primitive:

@@ -166,6 +166,8 @@ _AT_ONCE = 1e9  # what takes this long is compiled when it is first met
 
 def by_reference(jaxpr: Jaxpr) -> float:
     """The cost of a jaxpr by the reference rules. A loop of unknown length counts as endless."""
+    if jaxpr.cost is not None:
+        return jaxpr.cost
     total = 0.0
     for eqn in jaxpr.eqns:
         if eqn.primitive.kind == "call":

@@ -46,11 +46,15 @@ class Failure:
     """A data-dependent error of a traced function."""
 
     kind: type[Exception]
-    message: str  # {} stands for the value at fault
+    message: str  # {} stands for the value at fault, {size} for the size
     where: str  # where it was recorded
+    size: Any = None
 
     def error(self, value: Any) -> Exception:
-        error = self.kind(self.message.replace("{}", str(value)))
+        text = self.message.replace("{size}", str(self.size)) if self.size is not None else (
+            self.message
+        )  # fmt: skip
+        error = self.kind(text.replace("{}", str(value)))
         error.add_note(f"in a traced function, recorded at {self.where}")
         return error
 

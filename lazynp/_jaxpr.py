@@ -121,10 +121,13 @@ class Jaxpr:
     """Inputs, equations, outputs.
 
     sizes: the variables of the sizes in its types. explicit: which inputs, and which outputs, the
-    Python function takes and returns itself; None: all.
+    Python function takes and returns itself; None: all. cost, hosted: what is known of running it
+    by reference, and of calls of host code in it, from the same program at other sizes.
     """
 
-    __slots__ = ("inputs", "eqns", "outputs", "prepared", "sizes", "explicit", "raw")
+    __slots__ = (
+        "inputs", "eqns", "outputs", "prepared", "sizes", "explicit", "raw", "cost", "hosted"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -137,6 +140,8 @@ class Jaxpr:
         self.inputs, self.eqns, self.outputs = tuple(inputs), tuple(eqns), tuple(outputs)
         self.sizes, self.explicit = sizes or {}, explicit
         self.prepared: Any = None  # for the reference interpreter; False: it has run once
+        self.cost: float | None = None
+        self.hosted: bool | None = None
         self.raw: Any = None  # of one with sizes: the jaxpr as it was traced, and its sizes
 
     @property

@@ -181,10 +181,13 @@ def hosted(primitive: Rules, params: Params, but: str = "") -> bool:
         return primitive.name != but
     if primitive.kind != "call":
         return False
+    return any(_hosts(j, but) if but or j.hosted is None else j.hosted for j in jaxprs_in(params))
+
+
+def _hosts(jaxpr: Jaxpr, but: str) -> bool:
     return any(
         hosted(e.primitive, e.params, but) or not all(on_device(v.aval.dtype) for v in e.outputs)
-        for j in jaxprs_in(params)
-        for e in j.eqns
+        for e in jaxpr.eqns
     )
 
 

@@ -224,6 +224,8 @@ class Size:
         return _plain(other) ** self._scalar()
 
     def __eq__(self, other: Any) -> Any:
+        if type(other) is Size and (other is self or self.terms == other.terms):
+            return True
         return compared("equal", self, other)
 
     def __ne__(self, other: Any) -> Any:

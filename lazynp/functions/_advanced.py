@@ -315,9 +315,9 @@ def _checked_later(index: Array, length: int, axis: int) -> Array:
     if above:
         bad.append(elementwise.greater_equal(index, length))
     if bad:
-        message = f"index {{}} is out of bounds for axis {axis} with size {length}"
+        message = f"index {{}} is out of bounds for axis {axis} with size {{size}}"
         either = bad[0] if len(bad) == 1 else elementwise.logical_or(*bad)
-        check_later(either, IndexError, message, index)
+        check_later(either, IndexError, message, index, length)
     if below:
         index = elementwise.maximum(index, -length)
     if above:

@@ -59,17 +59,19 @@ class asking:
         local.cure = self.before
 
 
-def refuse(bad: Any, kind: type[Exception], message: str, value: Any = None) -> None:
+def refuse(
+    bad: Any, kind: type[Exception], message: str, value: Any = None, size: Any = None
+) -> None:
     """Raise this error if an element of `bad` is true. In the message, {} stands for the element of
-    `value` (integers of the same shape) at the first such place.
+    `value` (integers of the same shape) at the first such place, {size} for the size.
     """
     bad = plain(as_array(bad))
     known = extent(bad._read())
     if known is None:
-        check_later(bad, kind, message, value)
+        check_later(bad, kind, message, value, size)
     elif np.any(known):
         at_fault = "" if value is None else extent(value._read())[known].flat[0]
-        raise kind(message.replace("{}", str(at_fault)))
+        raise kind(message.replace("{size}", str(size)).replace("{}", str(at_fault)))
 
 
 def refuse_outside(index: Array, n: int, kind: type[Exception], message: str) -> None:

@@ -179,8 +179,8 @@ def _insert_later(x: Array, places: Array, values: Any, axis: int) -> Array:
     new = _fitted(values, (*x.shape[:axis], size, *x.shape[axis + 1 :]))
     places = cast(places, np.int64)
     bad = u.logical_or(u.less(places, -n), u.greater(places, n))
-    message = f"index {{}} is out of bounds for axis {axis} with size {n}"
-    refuse(bad, IndexError, message, places)
+    message = f"index {{}} is out of bounds for axis {axis} with size {{size}}"
+    refuse(bad, IndexError, message, places, n)
     places = u.select(u.less(places, 0), u.add(places, n), places)
     places = broadcast(u.minimum(u.maximum(places, 0), n), (size,))
     order = sorting.argsort(places, axis=0)
@@ -256,8 +256,8 @@ def _delete_later(x: Array, places: Array, axis: int) -> Array:
     n, u = x.shape[axis], elementwise
     places = cast(places, np.int64)
     bad = u.logical_or(u.less(places, -n), u.greater_equal(places, n))
-    message = f"index {{}} is out of bounds for axis {axis} with size {n}"
-    refuse(bad, IndexError, message, places)
+    message = f"index {{}} is out of bounds for axis {axis} with size {{size}}"
+    refuse(bad, IndexError, message, places, n)
     if not n:
         return own(x)
     places = u.select(u.less(places, 0), u.add(places, n), places)

@@ -70,16 +70,18 @@ check = Primitive(
 )
 
 
-def check_later(bad: Any, kind: type[Exception], message: str, value: Any = None) -> None:
+def check_later(
+    bad: Any, kind: type[Exception], message: str, value: Any = None, size: Any = None
+) -> None:
     """Record that the program must raise this error if any element of `bad` is true. In the
     message, {} stands for the element of `value` (integers of the same shape) at the first such
-    place.
+    place, {size} for the size.
     """
     if known_empty(bad.size):
         return
     if is_size(bad.size):
         bad, value = _never_empty(bad), None if value is None else _never_empty(value)
-    failure = Failure(kind, message, position(*user_position()))
+    failure = Failure(kind, message, position(*user_position()), size)
     places = () if value is not None else (bad,)
     check(_found(bad, value), *places, failures=(failure,), effect=True)
 

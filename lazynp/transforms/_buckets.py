@@ -353,6 +353,9 @@ class Buckets:
                 del self.calls[next(iter(self.calls))]
             self.calls[n] = self.calls.get(n, 0) + 1
         bucket = 1 << max(n - 1, 0).bit_length()
+        if config.execution == "adaptive" and _cost.by_reference(exact) <= _PADDING:
+            self.cheap = True  # whatever the program costs
+            return False
         program = padded(self.raw, self.axis, bucket)
         if program is None:
             return None

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from lazynp._avals import Aval, SizedAval, aval_of
+from lazynp import _cost
+from lazynp._avals import Aval, SizedAval, aval_of, on_device
+from lazynp._errors import Failure
 from lazynp._extents import Numbers, mapped
 from lazynp._jaxpr import Atom as Operand, Eqn, Jaxpr, Literal, Var
+from lazynp._memo import cached
+from lazynp._node import hosted
 from lazynp._sizes import Atom, Dim, Size
 from lazynp.primitives import shaping
 
@@ -82,6 +86,42 @@ def rotated(items: Sequence[Any], count: int) -> tuple[Any, ...]:
     return (*items[count:], *items[:count])
 
 
+# whose results have the sizes that they were traced with, if these are not negative: whatever they
+# require of sizes was decided for all values then
+_DECIDED = {
+    "broadcast_in_dim", "concatenate", "constant", "cumprod", "cumsum", "full", "iota",
+    "reduce_and", "reduce_or", "reduce_prod", "reduce_sum", "reverse", "transpose",
+}  # fmt: skip
+
+
+class _Step:
+    """What numbers change of an equation."""
+
+    __slots__ = ("eqn", "keys", "checked", "length")
+
+    def __init__(self, eqn: Eqn) -> None:
+        """keys: of parameters with sizes. checked: whether it must be inferred again."""
+        self.eqn, self.length = eqn, type(eqn.params.get("length")) is Size
+        self.keys = [k for k, p in eqn.params.items() if _holds_sizes(p)]
+        avals = [a.aval for a in (*eqn.inputs, *eqn.outputs)]
+        sized = bool(self.keys) or any(type(a) is SizedAval for a in avals)
+        name, kind = eqn.primitive.name, eqn.primitive.kind
+        self.checked = sized and kind != "elementwise" and name not in _DECIDED
+
+
+def _holds_sizes(p: Any) -> bool:
+    if type(p) is tuple:
+        return any(map(_holds_sizes, p))
+    if type(p) is Failure:
+        return type(p.size) is Size
+    return type(p) is Size or isinstance(p, Jaxpr) or hasattr(p, "mapped")
+
+
+@cached()
+def _steps_of(jaxpr: Jaxpr) -> list[_Step]:
+    return list(map(_Step, jaxpr.eqns))
+
+
 def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxpr:
     """The jaxpr in which the variables of sizes have these values. sizes: those that its first
     inputs hold, which become constants.
@@ -90,27 +130,52 @@ def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxp
     env: dict[Operand, Operand] = {
         v: Literal(np.int64(n), v.aval) for v, n in zip(jaxpr.inputs, sizes, strict=False)
     }
-    inputs = [Var(_aval(v.aval, values)) for v in jaxpr.inputs[first:]]
+    known: dict[Aval, Aval] = {}
+
+    def aval(x: Aval) -> Aval:
+        if type(x) is not SizedAval:
+            return x
+        found = known.get(x)
+        if found is None:
+            found = known[x] = _aval(x, values)
+            if any([n < 0 for n in found.shape if type(n) is int]):
+                raise ValueError("negative dimensions are not allowed")
+        return found
+
+    inputs = [Var(aval(v.aval)) for v in jaxpr.inputs[first:]]
     env.update(zip(jaxpr.inputs[first:], inputs, strict=True))
-
-    def read(a: Operand) -> Operand:
-        return a if isinstance(a, Literal) else env[a]
-
     eqns = []
-    for eqn in jaxpr.eqns:
-        operands = [read(a) for a in eqn.inputs]
-        if type(eqn.params.get("length")) is Size and not values(eqn.params["length"]):
+    for step in _steps_of(jaxpr):
+        eqn = step.eqn
+        operands = [a if type(a) is Literal else env[a] for a in eqn.inputs]
+        params = eqn.params
+        if step.length and not values(params["length"]):
             eqns += _no_round(eqn, operands, env, values)
             continue
-        params = {k: numbered(p, values) for k, p in eqn.params.items()}
-        out = eqn.primitive.abstract(*[a.aval for a in operands], **params)
-        avals = out if eqn.primitive.multiple_results else (out,)
-        outs = [Var(a) for a in avals]
-        if any([n < 0 for a in avals for n in a.shape if type(n) is int]):
-            raise ValueError("negative dimensions are not allowed")
+        if step.keys:
+            params = params | {k: numbered(params[k], values) for k in step.keys}
+        if step.checked:
+            out = eqn.primitive.abstract(*[a.aval for a in operands], **params)
+            avals = out if eqn.primitive.multiple_results else (out,)
+            if any([n < 0 for a in avals for n in a.shape if type(n) is int]):
+                raise ValueError("negative dimensions are not allowed")
+        else:
+            avals = [aval(v.aval) for v in eqn.outputs]
+        outs = list(map(Var, avals))
         env.update(zip(eqn.outputs, outs, strict=True))
         eqns.append(Eqn(eqn.primitive, operands, params, outs))
-    return Jaxpr(inputs, eqns, [read(a) for a in jaxpr.outputs])  # type: ignore[arg-type]
+    outputs = [a if type(a) is Literal else env[a] for a in jaxpr.outputs]
+    made = Jaxpr(inputs, eqns, outputs)  # type: ignore[arg-type]
+    made.hosted = _hosts(jaxpr)
+    return made
+
+
+@cached()
+def _hosts(jaxpr: Jaxpr) -> bool:
+    return any(
+        hosted(e.primitive, e.params) or not all(on_device(v.aval.dtype) for v in e.outputs)
+        for e in jaxpr.eqns
+    )
 
 
 def _no_round(
@@ -140,7 +205,9 @@ def numbered(x: Any, values: Values) -> Any:
     """A parameter with these values for its sizes, also in jaxprs."""
     if isinstance(x, Jaxpr):
         return with_values(x, values)
-    if isinstance(x, tuple) and any(isinstance(j, Jaxpr) for j in x):
+    if type(x) is Failure:
+        return replace(x, size=mapped(x.size, values))
+    if isinstance(x, tuple) and any(isinstance(j, (Jaxpr, Failure)) for j in x):
         return tuple([numbered(j, values) for j in x])
     if not isinstance(x, (tuple, Size)) and hasattr(x, "mapped"):  # the jaxprs of a custom rule
         return x.mapped(lambda part, _: with_values(part, values))
@@ -169,7 +236,7 @@ class SizedProgram:
     """
 
     __slots__ = ("raw", "places", "axes", "made", "jaxpr", "known", "required", "pieces",
-                 "by_data", "buckets")  # fmt: skip
+                 "by_data", "buckets", "whole", "costs")  # fmt: skip
 
     def __init__(
         self,
@@ -187,6 +254,9 @@ class SizedProgram:
         self.known: dict[tuple[int, ...], Jaxpr] = {}  # of the sizes met last
         self.pieces: Any = None  # see `_sized_runs`
         self.by_data: bool | None = None
+        first = len(raw.outputs) - len(self.made)
+        self.whole = Jaxpr(raw.inputs, raw.eqns, raw.outputs[:first])  # without these
+        self.costs: dict[tuple[int, ...], float] = {}  # by reference, at about these sizes
         self.buckets: Any = None  # see `_buckets`; False: it is in none
 
     def varies(self) -> bool:
@@ -216,8 +286,12 @@ class SizedProgram:
             for size, told, error in self.required:
                 if mapped(size, numbers) < 0:
                     raise error(mapped(told, numbers))
-            whole = Jaxpr(self.raw.inputs, self.raw.eqns, self.raw.outputs[:first])
-            found = with_values(whole, numbers, sizes)
+            found = with_values(self.whole, numbers, sizes)
+            near = tuple([n >> max(n.bit_length() - 3, 0) << max(n.bit_length() - 3, 0)
+                          for n in key])  # fmt: skip
+            if near not in self.costs and len(self.costs) < _KNOWN:
+                self.costs[near] = _cost.by_reference(found)
+            found.cost = self.costs.get(near)
             with _lock:
                 if len(self.known) >= _KNOWN:
                     del self.known[next(iter(self.known))]

@@ -363,7 +363,7 @@ def test_functions_that_are_not_written_for_sizes_say_so() -> None:
 @pytest.mark.parametrize(
     ("name", "function"),
     [
-        ("delete", lambda x: np.delete(x, 0)),
+        ("convolve", lambda x: np.convolve(x, [1.0, 2.0])),
         ("fftfreq", lambda x: np.fft.fftfreq(x.shape[0])),
     ],
 )
@@ -397,6 +397,26 @@ def test_an_index_tells_the_size_of_the_call() -> None:
     f = np.jit(lambda x: x[x.shape[0] - 3], abstracted_axes={0: "n"})
     with pytest.raises(IndexError, match="index -2 is out of bounds for axis 0 with size 1$"):
         f(X[:1])
+
+
+@pytest.mark.parametrize("policy", ["adaptive", "compiled", "reference"])
+def test_an_index_of_the_data_tells_the_size_of_the_call(policy: str) -> None:
+    f = np.jit(lambda x, i: x[i], abstracted_axes=({0: "n"}, {0: "m"}))
+    g = np.jit(
+        lambda x, i: np.fori_loop(0, 2, lambda k, s: s + x[i[k]], 0.0),
+        abstracted_axes=({0: "n"}, {}),
+    )
+    with np.config(execution=policy):
+        for n in (3, 1):
+            x = numpy.arange(float(n))
+            text = f"index 7 is out of bounds for axis 0 with size {n}$"
+            for index in (numpy.array([0, 7]), numpy.array([7, 0])):
+                for jitted in (f, g):
+                    with pytest.raises(IndexError, match=text):
+                        jitted(x, index)
+            with pytest.raises(IndexError, match=f"-5 is out of bounds for axis 0 with size {n}$"):
+                np.vmap(f, in_axes=(None, 0))(x, numpy.array([[0, -5]]))
+        numpy.testing.assert_array_equal(f(numpy.arange(9.0), numpy.array([0, 7])), [0, 7])
 
 
 def test_bits_that_are_no_size() -> None:

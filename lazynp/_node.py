@@ -36,7 +36,7 @@ from lazynp._entries import (
     Node as Node,
 )
 from lazynp._interpreter import rule_for, with_params
-from lazynp._jaxpr import Rules, jaxprs_in
+from lazynp._jaxpr import Jaxpr, Rules, jaxprs_in
 from lazynp._memo import Interned
 
 Params = dict[str, Any]

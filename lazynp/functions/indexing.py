@@ -20,6 +20,7 @@ from lazynp.functions._arguments import NO_AXIS, check_axis, converted
 from lazynp.functions._checks import traced
 from lazynp.functions._coordinates import ravel_multi_index, unravel_index
 from lazynp.functions._eager import by_numpy
+from lazynp.functions._getset import setitem
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
 from lazynp.functions._integers import (
     checked_mode,
@@ -37,7 +38,6 @@ from lazynp.functions._iteration import (
     ndindex,
     nditer,
 )
-from lazynp.functions._getset import setitem
 from lazynp.functions._operands import (
     as_array,
     broadcast,

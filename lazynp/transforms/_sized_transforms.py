@@ -39,9 +39,7 @@ def driven(base: Driver) -> Driver:
     def run(params: Params, operands: list[Array], values: Values, name: str) -> list[Array]:
         numbers = Numbers(values.__getitem__).__getitem__
 
-        def function(xs: list[Array]) -> list[Array]:
-            return base(params, xs, values, name)
-
+        function: Function = lambda xs: base(params, xs, values, name)  # noqa: E731
         for kind, *options in params["through"]:
             function = _STEPS[kind](function, *mapped(tuple(options), numbers))
         return function(operands)

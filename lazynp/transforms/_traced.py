@@ -257,21 +257,22 @@ def _by_bucket(
     if config.execution == "reference" or config.debug_nans or sized.buckets is False:
         return None, params
     if sized.buckets is None:
-        single = len(sized.axes) == 1 and not sized.made and place_inside(jaxpr) is None
-        sized.buckets = Buckets(sized) if single else False
-        if not single:
+        closed = bool(sized.axes) and not sized.made and place_inside(jaxpr) is None
+        sized.buckets = Buckets(sized) if closed else False
+        if not closed:
             return None, params
     if any(placed_behind(x) is not None for x in operands):
         return None, params
-    (n,) = bound(sized.places, [np.shape(x) for x in given.leaves], "jit")
-    way = sized.buckets.way(n, jaxpr)
+    sizes = tuple(bound(sized.places, [np.shape(x) for x in given.leaves], "jit"))
+    way = sized.buckets.way(sizes, jaxpr)
     if way is None:
         sized.buckets = False
     if way is True:
         return None, params | {"compiled": True}
     if way is False or way is None:
         return None, params
-    return iter(run_in_bucket(way, n, operands, jaxpr, params["name"])), params
+    found = run_in_bucket(way, sizes, operands, jaxpr, params["name"])
+    return None if found is None else iter(found), params
 
 
 def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], values: Any) -> Any:

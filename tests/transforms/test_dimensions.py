@@ -409,12 +409,14 @@ def test_an_index_of_the_data_tells_the_size_of_the_call(policy: str) -> None:
     with np.config(execution=policy):
         for n in (3, 1):
             x = numpy.arange(float(n))
-            text = f"index 7 is out of bounds for axis 0 with size {n}$"
+            text = rf"index 7 is out of bounds for axis 0 with size {n}\b"
             for index in (numpy.array([0, 7]), numpy.array([7, 0])):
                 for jitted in (f, g):
                     with pytest.raises(IndexError, match=text):
                         jitted(x, index)
-            with pytest.raises(IndexError, match=f"-5 is out of bounds for axis 0 with size {n}$"):
+            with pytest.raises(
+                IndexError, match=rf"-5 is out of bounds for axis 0 with size {n}\b"
+            ):
                 np.vmap(f, in_axes=(None, 0))(x, numpy.array([[0, -5]]))
         numpy.testing.assert_array_equal(f(numpy.arange(9.0), numpy.array([0, 7])), [0, 7])
 

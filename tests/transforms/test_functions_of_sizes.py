@@ -177,7 +177,7 @@ def test_right_at_every_size(text: str, make: Any, axes: Any) -> None:
         try:
             want = numpy.asarray(evaluated(text, numpy, make(n)))
         except Exception as error:
-            with pytest.raises(Exception) as raised:  # noqa: PT011
+            with pytest.raises(Exception) as raised:
                 numpy.asarray(f(np.array(make(n))))
             assert isinstance(raised.value, TypeError) or type(raised.value) is type(error)
             continue

@@ -68,7 +68,8 @@ def test_second_derivatives(name: str) -> None:
     ])  # fmt: skip
     numpy.testing.assert_allclose(gradient(x), slopes(of_numpy, x), rtol=1e-5)
     for hessian in (
-        jitted(np.hessian(loss)), jitted(np.jacfwd(np.grad(loss))), jitted(np.jacrev(np.grad(loss))),
+        jitted(np.hessian(loss)), jitted(np.jacfwd(np.grad(loss))),
+        jitted(np.jacrev(np.grad(loss))),
         np.jacfwd(gradient), np.jacrev(gradient),
     ):  # fmt: skip
         numpy.testing.assert_allclose(hessian(x), want, rtol=1e-4, atol=1e-5)

@@ -35,6 +35,7 @@ from lazynp._recorder import (
     UNKNOWN,
     Recorder,
     StagingRecorder,
+    elsewhere,
     local,
     staged,
     tracing_observers,
@@ -318,6 +319,8 @@ def noted(owner: Array, new: Node, before: Node) -> Node:
     other devices stays there: the node of the new value, there."""
     if is_tracer(before) and not is_interpreted(before) and not is_interpreted(new):
         new = before[VALUE].keep(new)
+    elif elsewhere and is_tracer(new) and not is_tracer(before) and not is_interpreted(new):
+        new = new[VALUE].kept_home(new)
     if is_tracer(new):
         written = new[VALUE].trace.written
         known = written.get(id(owner))
@@ -397,12 +400,12 @@ def as_operand(x: Any) -> Any:
     if isinstance(x, matrix_classes()):
         raise Overridden(x)
     if isinstance(x, (np.ndarray, np.generic)):
-        return from_host(x)
+        return elsewhere[0](from_host(x)) if elsewhere else from_host(x)
     if isinstance(x, (int, float, complex)):  # IntEnum, ...: NumPy gives subclasses a full dtype
         return from_host(np.asarray(x))
     check(x)
     made = array_of(x)
-    return made._read() if isinstance(made, Array) else from_host(np.asarray(made))
+    return made._read() if isinstance(made, Array) else as_operand(np.asarray(made))
 
 
 def array_of(x: Any) -> Any:

@@ -180,6 +180,10 @@ class Placed(Tracer):
             return kept
         return constrained(placed, sharding)
 
+    def kept_home(self, new: Node) -> Node:
+        """The same for an array at home that gets this value, unless it must stay here."""
+        return new if self.committed else self.home()
+
     def _kept(self, new: Node) -> Node:
         placed = placed_in(new)
         if placed is None:

@@ -216,6 +216,54 @@ def test_new_arrays_are_made_where_asked(name: str) -> None:
     assert (made + make(device="cpu:1")).device == "cpu:1"  # not committed to the default device
 
 
+VALUES = {"a": numpy.linspace(0.5, 2.0, 6), "m": numpy.eye(3) + numpy.arange(9.0).reshape(3, 3)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n.add(a, 1)", "n.sin(a)", "n.add(a[0], a[1])", "n.sum(a)", "n.sort(a)", "n.argmax(a)",
+        "n.dot(m, m)", "n.einsum('ij,jk', m, m)", "n.where(a > 1, a, 0)", "n.concatenate([a, a])",
+        "n.reshape(a, (2, 3))", "n.median(a)", "n.linalg.inv(m)", "n.fft.fft(a)", "n.unique(a)",
+        "n.searchsorted(a, a)", "n.nonzero(a > 1)[0]", "n.pad(a, 1)", "n.add.reduce(a)",
+        "n.multiply.outer(a, a)", "n.modf(a)[0]", "n.histogram(a)[0]", "n.cov(m)", "n.diag(a)",
+        "n.add([1, 2], 1)",
+    ],
+)  # fmt: skip
+@on_eight
+def test_results_of_numpys_values_are_on_the_default_device(text: str) -> None:
+    want = eval(text, {"n": numpy}, VALUES)
+    with np.default_device("cpu:2"):
+        made = eval(text, {"n": np}, VALUES)
+        assert made.device == "cpu:2"
+        committed = np.device_put(numpy.ones(numpy.shape(want)), "cpu:3")
+        assert (committed + made).device == "cpu:3"  # not committed to the default device
+    numpy.testing.assert_allclose(made, want, rtol=1e-12)
+    assert eval(text, {"n": np}, VALUES).device == "cpu"
+
+
+@on_eight
+def test_numpys_values_under_a_default_device() -> None:
+    ones = numpy.ones(2)
+    x, y = np.zeros(3), np.device_put(numpy.zeros(3), "cpu:1")
+    with np.default_device("cpu:2"):
+        for f in (
+            np.jit(lambda v: v * 2),
+            np.vmap(lambda v: v * 2),
+            np.grad(lambda v: (v * v).sum()),
+        ):
+            assert f(ones).device == "cpu:2" and f(ones).tolist() == [2, 2]
+        for array, device in ((x, "cpu"), (y, "cpu:1")):  # what is written stays where it is
+            array[:2] = ones
+            array[numpy.array([2])] = ones[:1] * 5
+            array[array > 4] = numpy.float64(7)
+            array += numpy.ones(3)
+            np.put(array, [0], ones)
+            np.add.at(array, [0], ones[:1])
+            assert array.device == device and array.tolist() == [2, 2, 8]
+        assert np.dot(y, numpy.ones(3)).device == "cpu:1"
+
+
 @pytest.mark.parametrize("device", ["cpu", "cpu:1"])
 @on_eight
 def test_memory_order_is_that_of_numpy(device: str) -> None:

@@ -11,11 +11,20 @@ from lazynp._avals import on_device
 from lazynp._config import config
 from lazynp._devices import default
 from lazynp._fronts import in_front_too
+from lazynp._node import Node, aval_of_node
 from lazynp._placed import USED, place_of
-from lazynp._recorder import staged
+from lazynp._recorder import elsewhere, staged
 from lazynp._strides import copied_order, in_order
 from lazynp._tree import tree_flatten, tree_map
-from lazynp.primitives.placing import NOWHERE, Target, placed_behind, put, target_of, where
+from lazynp.primitives.placing import (
+    NOWHERE,
+    Target,
+    placed_behind,
+    put,
+    put_node,
+    target_of,
+    where,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -98,14 +107,23 @@ class _Elsewhere:
     """Stands among the staged functions, so that no front in C makes an array."""
 
 
+def _put_there(node: Node) -> Node:
+    """A value of NumPy's, where new arrays are made."""
+    if not on_device(aval_of_node(node).dtype):
+        return node
+    return put_node(node, Target(place_of(default()), committed=False))
+
+
 def _changed() -> None:
     if (config.device != "cpu") != bool(ELSEWHERE):
         if ELSEWHERE:
             staged.remove(ELSEWHERE.pop())
+            elsewhere.clear()
         else:
             USED.append(True)
             ELSEWHERE.append(_Elsewhere())
             staged.append(ELSEWHERE[0])
+            elsewhere.append(_put_there)
 
 
 config.observers.append(_changed)

@@ -199,6 +199,77 @@ def test_the_environment_says_the_place(monkeypatch: pytest.MonkeyPatch) -> None
         said_place()
 
 
+def _job_with_a_free_port() -> int:
+    """The number of a job whose port nobody has."""
+    for job in range(4096):
+        try:
+            with socket.create_server(("127.0.0.1", 61440 + job)):
+                return job
+        except OSError:
+            continue
+    raise AssertionError("no port is free")
+
+
+def _of_slurm(job: int, k: int) -> dict[str, str]:
+    return {"SLURM_JOB_ID": str(job), "SLURM_NTASKS": "2", "SLURM_PROCID": str(k),
+            "SLURM_JOB_NODELIST": "127.0.0.1"}  # fmt: skip
+
+
+def _of_open_mpi(job: int, k: int) -> dict[str, str]:
+    uri = f"{job << 12}.0;tcp://127.0.0.1,192.0.2.1:34911"
+    return {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": str(k),
+            "OMPI_MCA_orte_hnp_uri": uri}  # fmt: skip
+
+
+BY_THE_ENVIRONMENT = """
+initialize()
+k, P = np.process_index(), np.PartitionSpec
+assert np.process_count() == 2 and len(np.devices()) == 2
+x = np.device_put(numpy.arange(4.0), np.NamedSharding(np.make_mesh((2,), ("x",)), P("x")))
+print(k, float((x * 2).sum()), allgather(k).tolist())
+"""
+
+
+@pytest.mark.parametrize("of_launcher", [_of_slurm, _of_open_mpi])
+def test_processes_that_slurm_or_open_mpi_started(tmp_path: Path, of_launcher: Any) -> None:
+    """Two processes with the variables that these set, and nothing else, make a group."""
+    file, job = script(tmp_path, BY_THE_ENVIRONMENT, NO_HEAD), _job_with_a_free_port()
+    own = {k: v for k, v in environment().items() if not k.startswith(("SLURM_", "OMPI_"))}
+    for name in ("COORDINATOR", "NUM_PROCESSES", "PROCESS_ID"):
+        own.pop(f"LAZYNP_{name}", None)
+    pipe = subprocess.PIPE
+    processes = [
+        subprocess.Popen(
+            [sys.executable, file], env=own | of_launcher(job, k), stdout=pipe, stderr=pipe,
+            text=True,
+        )
+        for k in range(2)
+    ]  # fmt: skip
+    try:
+        for k, process in enumerate(processes):
+            out, errors = process.communicate(timeout=LIMIT)
+            assert (out, process.returncode) == (f"{k} 12.0 [0, 1]\n", 0), errors
+    finally:
+        for process in processes:
+            process.kill()
+
+
+def test_what_slurm_leaves_out_is_asked_for() -> None:
+    variables = {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "2", "SLURM_PROCID": "1"}
+    code = "import lazynp.distributed as d\ntry: d.initialize()\nexcept ValueError as e: print(e)"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT,
+        env=environment() | variables,
+    )  # fmt: skip
+    assert "coordinator_address is required: no variable says it" in run.stdout, run.stderr
+    bad = variables | {"SLURM_PROCID": "one"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT,
+        env=environment() | bad,
+    )  # fmt: skip
+    assert "SLURM_PROCID must be a number, got 'one'" in run.stdout, run.stderr
+
+
 @pytest.mark.parametrize(
     ("nodes", "first"),
     [("a", "a"), ("a,b", "a"), ("n[1-3]", "n1"), ("n[007,9]-x,m", "n007-x"), ("h.org,i", "h.org")],

@@ -61,6 +61,21 @@ def matrices(x: Any) -> Any:
     return a @ a.swapaxes(1, 2) + numpy.eye(4)
 
 
+def ordered() -> Any:
+    return np.sort(rows(256, 32), axis=1)
+
+
+def places() -> Any:
+    """Indices into 32 columns, which a program has to check."""
+    return (np.abs(rows(256, 5)) * 10).astype(int) % 32
+
+
+def stored(x: Any, i: Any) -> Any:
+    x = x.copy()
+    x[i] = 2.0
+    return x
+
+
 STEPS: dict[str, Callable[[], Any]] = {
     "heat_2d, 128 rows, 50 steps": lambda: heat(128),
     "heat_2d, 1024 rows, 50 steps": lambda: heat(1024),
@@ -81,6 +96,15 @@ STEPS: dict[str, Callable[[], Any]] = {
     "vmap of sort": lambda: np.vmap(np.sort)(rows(256, 32)),
     "vmap of cumsum": lambda: np.vmap(np.cumsum)(rows(256, 32)),
     "vmap of inv": lambda: np.vmap(np.linalg.inv)(matrices(rows(256, 32))),
+    "vmap of searchsorted": lambda: np.vmap(np.searchsorted)(ordered(), rows(256, 32)),
+    "jit of vmap of searchsorted": lambda: np.jit(np.vmap(np.searchsorted))(
+        ordered(), rows(256, 32)
+    ),
+    "jit of x[i] of each row": lambda: np.jit(np.vmap(lambda x, i: x[i]))(rows(256, 32), places()),
+    "jit of take_along_axis": lambda: np.jit(lambda x, i: np.take_along_axis(x, i, 1))(
+        rows(256, 32), places()
+    ),
+    "jit of stores into each row": lambda: np.jit(np.vmap(stored))(rows(256, 32), places()),
     "fft, axis 0": lambda: np.fft.fft(rows(256, 32), axis=0),
     "sort, axis 0": lambda: np.sort(rows(256, 32), axis=0),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import lazynp as np
 from benchmarks import hlo, scale
 from tests.devices.worker import on_eight
 
@@ -22,6 +23,23 @@ UNMOVED = [
 def test_along_axes_that_are_not_split_nothing_moves(name: str) -> None:
     kinds, size, result = scale.moved(name)
     assert (kinds, size) == ({}, 0) and result.sharding.spec[0] == "x"
+
+
+@on_eight
+def test_an_index_that_is_out_of_bounds_is_found_on_the_host() -> None:
+    """The devices need not agree on it; it is the first one, in NumPy's order."""
+    x, places = scale.rows(256, 32), np.asarray(scale.places())
+    places[200, 1], places[130, 2], places[130, 4] = 99, -40, 77
+    i = np.device_put(places, x.sharding)
+    for f, axis in (
+        (np.jit(np.vmap(lambda x, i: x[i])), 0),
+        (np.jit(lambda x, i: np.take_along_axis(x, i, 1)), 1),
+        (np.jit(np.vmap(scale.stored)), 0),
+    ):
+        message = f"index -40 is out of bounds for axis {axis} with size 32"
+        for _ in range(2):
+            with pytest.raises(IndexError, match=message):
+                f(x, i)
 
 
 @on_eight

@@ -7,8 +7,8 @@ result. Interpreters repeat it, one check for all examples. The outermost call o
 first failure in program order; branches not taken and rounds not run do not count. The call reads
 it at once.
 
-A second operand, if there is one, is what the finding was reduced from: for each place, whether it
-is at fault. Devices that share a program then need not agree on the finding.
+Further operands, if there are any, are what the finding was reduced from: for each place, whether
+it is at fault, and the value there. Devices that share a program then need not agree on the finding.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def check_later(
     if is_size(bad.size):
         bad, value = _never_empty(bad), None if value is None else _never_empty(value)
     failure = Failure(kind, message, position(*user_position()), size)
-    places = () if value is not None else (bad,)
+    places = (bad,) if value is None else (bad, value)
     check(_found(bad, value), *places, failures=(failure,), effect=True)
 
 

@@ -339,12 +339,17 @@ def _searchsorted_lower(b: Any, a: Any, v: Any, *, side: str, batch_dims: int = 
     n, shape = a.aval.shape[-1], v.aval.shape
     if n == 0 or v.aval.size == 0:
         return b.constant(0, _INT64, shape)
-    rows = a.aval.size // n
-    grid = (rows, v.aval.size // rows)
-    a_keys, v_keys = keys(b, b.reshape(a, (rows * n,))), keys(b, b.reshape(v, grid))
     dtype = np.dtype("i4") if a.aval.size < 2**31 else _INT64
+    stack = (
+        shape[:batch_dims] if b.mesh is not None else ()
+    )  # devices that have some need no others
+    rows = a.aval.size // n
+    grid = (*stack, v.aval.size // rows) if stack else (rows, v.aval.size // rows)
+    a_keys = keys(b, a if stack else b.reshape(a, (rows * n,)))
+    v_keys = keys(b, b.reshape(v, grid))
     zero, one = b.constant(0, dtype), b.constant(1, dtype, grid)
-    starts = b.binary("stablehlo.multiply", b.iota(grid, 0, dtype), b.constant(n, dtype, grid))
+    first = b.constant(0, dtype, grid) if stack else b.iota(grid, 0, dtype)
+    starts = b.binary("stablehlo.multiply", first, b.constant(n, dtype, grid))
 
     def go_on(b: Any, state: Sequence[Any]) -> Any:
         return b.compare(state[0], b.constant(n.bit_length(), dtype), "LT")
@@ -355,7 +360,8 @@ def _searchsorted_lower(b: Any, a: Any, v: Any, *, side: str, batch_dims: int = 
         middle = b.binary("stablehlo.shift_right_logical", middle, one)
         # where low == high == n, this reads past the row; the gather clamps, and nothing uses the
         # result
-        probes = [_gather_flat(b, k, b.binary("stablehlo.add", middle, starts)) for k in a_keys]
+        places = b.binary("stablehlo.add", middle, starts)
+        probes = [_gather_along(b, k, places, len(stack)) for k in a_keys]
         if side == "left":
             beyond = less_keys(b, probes, v_keys)
         else:
@@ -371,15 +377,18 @@ def _searchsorted_lower(b: Any, a: Any, v: Any, *, side: str, batch_dims: int = 
     return b.reshape(b.convert(found, _INT64), shape)
 
 
-def _gather_flat(b: Any, x: Any, index: Any) -> Any:
+def _gather_along(b: Any, x: Any, index: Any, stack: int) -> Any:
+    """Elements of the last axis, each of its own entry of the stack."""
     return b.gather(
         x,
         index,
         offset_dims=(),
-        collapsed_slice_dims=(0,),
-        start_index_map=(0,),
+        collapsed_slice_dims=(stack,),
+        start_index_map=(stack,),
         index_vector_dim=index.aval.ndim,
-        slice_sizes=(1,),
+        slice_sizes=(1,) * (stack + 1),
+        operand_batching_dims=tuple(range(stack)),
+        start_indices_batching_dims=tuple(range(stack)),
     )
 
 

@@ -45,12 +45,12 @@ def discharged(jaxpr: Jaxpr, first: int) -> tuple[Jaxpr, Failures]:
 @cached()
 def _discharged(
     jaxpr: Jaxpr, first: int, apart: bool
-) -> tuple[Jaxpr, Failures, tuple[int, ...]]:  # fmt: skip
-    """apart: what some findings were reduced from becomes a result each, after the others. The
-    numbers of their failures are returned as well.
+) -> tuple[Jaxpr, Failures, tuple[tuple[int, int], ...]]:  # fmt: skip
+    """apart: what some findings were reduced from becomes results, after the others. The numbers of
+    their failures, and how many results each has, are returned as well.
     """
     failures: list[Failure] = []
-    numbers: list[int] = []
+    numbers: list[tuple[int, int]] = []
 
     def run(xs: list[Array]) -> list[Array]:
         found = nothing()
@@ -60,8 +60,8 @@ def _discharged(
             nonlocal found
             shift = first + len(failures)
             if eqn.primitive is check and apart and len(operands) > 1:
-                numbers.append(shift + 1)
-                places.append(operands[1])
+                numbers.append((shift + 1, len(operands) - 1))
+                places.extend(operands[1:])
                 failures.extend(eqn.params["failures"])
                 return ()
             if eqn.primitive is check:
@@ -117,11 +117,16 @@ def _discharged_apart(primitive: Any, operands: Any, jaxpr: Jaxpr, params: dict[
     inner, failures, numbers = _discharged(jaxpr, 0, True)
     results = primitive(*operands, jaxpr=inner, **params)
     count = len(jaxpr.outputs)
-    found, *places = results[count:]
+    found, places = results[count], iter(results[count + 1 :])
     which, value = host_value(found._read())
-    for number, bad in zip(numbers, places, strict=True):
-        if not 0 < which < number and np.any(host_value(bad._read())):
+    for number, each in numbers:
+        bad, *values = [next(places) for _ in range(each)]
+        at_fault = None if 0 < which < number else np.asarray(host_value(bad._read()))
+        if at_fault is not None and at_fault.any():
             which, value = number, 0
+            for x in values:
+                there = np.broadcast_to(host_value(x._read()), at_fault.shape)
+                value = there[at_fault].flat[0]
     if which:
         raise failures[which - 1].error(value)
     return results[:count], nothing(), failures

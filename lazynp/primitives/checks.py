@@ -8,7 +8,8 @@ first failure in program order; branches not taken and rounds not run do not cou
 it at once.
 
 Further operands, if there are any, are what the finding was reduced from: for each place, whether
-it is at fault, and the value there. Devices that share a program then need not agree on the finding.
+it is at fault, and the value there. Then devices that share a program need not agree on the
+finding.
 """
 
 from __future__ import annotations

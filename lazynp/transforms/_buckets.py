@@ -295,8 +295,8 @@ Rule = Callable[[_Padding, Eqn, list[Array], dict[str, Any]], Array]
 _RULES: dict[str, Rule] = {
     **{f"reduce_{n}": _reduce for n in ("sum", "prod", "max", "min", "or", "and")},
     "argmax": _place, "argmin": _place, "sort": _sorted, "argsort": _sorted,
-    "dot_general": _contract, "reshape": _reshape, "slice": _slice, "update_slice": _update,
-    "concatenate": _concatenate, "pad": _pad,
+    "dot_general": _contract, "dot_no_nan": _contract, "reshape": _reshape, "slice": _slice,
+    "update_slice": _update, "concatenate": _concatenate, "pad": _pad,
 }  # fmt: skip
 # an element of the result is made of elements at its place, and before it
 _PLAIN = {"full", "iota", "broadcast_in_dim", "transpose", "cumsum", "cumprod", "put_mask"}

@@ -127,6 +127,7 @@ def _binom_slope(n: Any, k: Any, out: Any, by_n: bool) -> Any:
 
 
 ROOT_PI = math.sqrt(math.pi)
+_ROOT_8_PI = math.sqrt(8 * math.pi)
 ROWS: dict[str, Sequence[Partial]] = {
     "betainc": (None, None, lambda a, b, x, out: _beta_density(a, b, x)),
     "betaincc": (None, None, lambda a, b, x, out: -_beta_density(a, b, x)),
@@ -168,6 +169,10 @@ ROWS: dict[str, Sequence[Partial]] = {
     "boxcox": (
         lambda x, lmbda, out: x ** (lmbda - 1),
         lambda x, lmbda, out: np.log(x) ** 2 * _exprel_slope(np.log(x) * lmbda),
+    ),
+    "owens_t": (
+        lambda h, a, out: -np.exp(-h * h / 2) * np.special.erf(a * h / math.sqrt(2)) / _ROOT_8_PI,
+        lambda h, a, out: np.exp(-h * h * (1 + a * a) / 2) / (2 * math.pi * (1 + a * a)),
     ),
     "jv": (None, _bessel("jv", 1.0, -1.0)),
     "yv": (None, _bessel("yv", 1.0, -1.0)),

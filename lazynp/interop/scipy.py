@@ -82,13 +82,22 @@ _CONTINUOUS = "scipy.stats._distn_infrastructure:rv_continuous"
 _DISCRETE = "scipy.stats._distn_infrastructure:rv_discrete"
 METHODS: dict[str, dict[str, Function]] = {
     _CONTINUOUS: {n: stats.density(n) for n in ("pdf", "logpdf")}
-    | {n: stats.cumulative(n) for n in ("cdf", "logcdf", "sf", "logsf")},
+    | {n: stats.cumulative(n) for n in ("cdf", "logcdf", "sf", "logsf")}
+    | {n: stats.quantile(n) for n in ("ppf", "isf")},
     _DISCRETE: {n: stats.density(n, True) for n in ("pmf", "logpmf")}
     | {n: stats.cumulative(n, True) for n in ("cdf", "logcdf", "sf", "logsf")},
     "scipy.stats._multivariate:multivariate_normal_gen": {
         "logpdf": stats.normal_of_vectors(True),
         "pdf": stats.normal_of_vectors(False),
         "__call__": stats.frozen_normal,
+    },
+    "scipy.stats._multivariate:dirichlet_gen": {
+        "logpdf": stats.log_dirichlet,
+        "pdf": stats.dirichlet_density,
+    },
+    "scipy.stats._multivariate:multinomial_gen": {
+        "logpmf": stats.log_multinomial,
+        "pmf": stats.multinomial_mass,
     },
     "scipy.interpolate._cubic:CubicSpline": {"__init__": splines.cubic},
     "scipy.interpolate._interpolate:interp1d": {"__init__": splines.interp1d},

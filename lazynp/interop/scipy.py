@@ -24,6 +24,7 @@ from lazynp.interop import (
     _distances as distances,
     _filters as filters,
     _fourier as fourier,
+    _integrals as integrals,
     _linalg as linalg,
     _matrix_functions as matrix,
     _quadrature as quadrature,
@@ -117,7 +118,11 @@ SEARCHES: dict[str, dict[str, Function]] = {
     "scipy.optimize": dict.fromkeys(
         ("brentq", "brenth", "bisect", "ridder", "toms748"), searches.scalar_root
     )
-    | _named(searches, "newton root_scalar root fsolve minimize minimize_scalar"),
+    | _named(
+        searches,
+        "newton root_scalar root fsolve minimize minimize_scalar least_squares curve_fit",
+    ),
+    "scipy.integrate": _named(integrals, "quad odeint solve_ivp"),
 }
 _TABLES = (FUNCTIONS, METHODS, ALWAYS, SEARCHES)
 

@@ -26,6 +26,7 @@ from lazynp.interop import (
     _fourier as fourier,
     _integrals as integrals,
     _linalg as linalg,
+    _linear as linear,
     _matrix_functions as matrix,
     _quadrature as quadrature,
     _searches as searches,
@@ -33,6 +34,7 @@ from lazynp.interop import (
     _special as special,
     _splines as splines,
     _stats as stats,
+    _summaries as summaries,
 )
 from lazynp.interop._calls import any_traced
 
@@ -64,9 +66,19 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
         filters,
         "convolve correlate convolve1d correlate1d gaussian_filter gaussian_filter1d "
         "uniform_filter uniform_filter1d laplace sobel prewitt map_coordinates",
+    )
+    | {n: linear.order_filter(n) for n in ("minimum_filter", "maximum_filter", "median_filter")},
+    "scipy.signal": _named(signals, "convolve correlate fftconvolve convolve2d lfilter sosfilt")
+    | _named(summaries, "welch periodogram"),
+    "scipy.spatial.distance": _named(distances, "cdist pdist squareform")
+    | {
+        name: distances.between(name)
+        for name in "euclidean sqeuclidean cityblock chebyshev minkowski cosine correlation "
+        "canberra braycurtis seuclidean mahalanobis".split()
+    },
+    "scipy.stats": _named(
+        summaries, "zscore zmap gmean hmean moment skew kurtosis sem variation entropy"
     ),
-    "scipy.signal": _named(signals, "convolve correlate fftconvolve convolve2d lfilter sosfilt"),
-    "scipy.spatial.distance": _named(distances, "cdist pdist squareform"),
     "scipy.fft": {
         name: fourier.transform(name) for name in "fft ifft rfft irfft hfft ihfft".split()
     }
@@ -76,6 +88,23 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
     }
     | {name: fourier.cosine(name) for name in "dct idct dst idst".split()}
     | {name: fourier.cosine_of_many(name) for name in "dctn idctn dstn idstn".split()},
+}
+
+# module -> name -> the argument that it is linear in, and whether along an axis
+LINEAR: dict[str, dict[str, Function]] = {
+    "scipy.signal": {
+        name: functools.partial(linear.along_axis, argument=argument)
+        for argument, names in (
+            ("x", "savgol_filter filtfilt sosfiltfilt hilbert resample resample_poly decimate"),
+            ("data", "detrend"),
+        )
+        for name in names.split()
+    },
+    "scipy.ndimage": dict.fromkeys(
+        "shift zoom rotate affine_transform spline_filter".split(), linear.of_whole
+    ),
+    "scipy.interpolate": {"griddata": functools.partial(linear.of_whole, argument="values")},
+    "scipy.sparse.linalg": {"spsolve": functools.partial(linear.of_whole, argument="b")},
 }
 
 # class -> method -> ours; NotImplemented means SciPy's
@@ -124,7 +153,7 @@ SEARCHES: dict[str, dict[str, Function]] = {
     ),
     "scipy.integrate": _named(integrals, "quad odeint solve_ivp"),
 }
-_TABLES = (FUNCTIONS, METHODS, ALWAYS, SEARCHES)
+_TABLES = (FUNCTIONS, METHODS, ALWAYS, SEARCHES, LINEAR)
 
 
 # -- dispatch --------------------------------------------------------------------------------------
@@ -170,7 +199,11 @@ def _search(original: Function, ours: Function) -> Function:
     return dispatched
 
 
-_KINDS = dict(zip(map(id, _TABLES), (_function, _method, _always, _search), strict=True))
+def _linear(original: Function, ours: Function) -> Function:
+    return _function(original, ours(original))
+
+
+_KINDS = dict(zip(map(id, _TABLES), (_function, _method, _always, _search, _linear), strict=True))
 
 # -- the hook --------------------------------------------------------------------------------------
 

@@ -84,8 +84,10 @@ def _quantile(law: Law, upper: bool, q: Any, shapes: Any, loc: Any, scale: Any) 
         value = law.upper(safe, *shapes)
     else:
         value = law.quantile(1 - safe if upper else safe, *shapes)  # type: ignore[misc]
-    value = np.where(first, low, np.where(last, high, value)) * scale + loc
-    return np.where(wrong, numpy.nan, value)[()]
+    value = np.where(first, low, np.where(last, high, value))
+    infinite = np.isinf(np.stop_gradient(value))  # depends on no parameter
+    moved = np.where(infinite, 0.0, value) * scale + loc
+    return np.where(wrong, numpy.nan, np.where(infinite, value, moved))[()]
 
 
 def _law(self: Any, discrete: bool) -> Law | None:

@@ -41,10 +41,11 @@ def hooked() -> Iterator[None]:
 
 
 def test_rows_cover_the_tables() -> None:
-    text = "".join(Path(__file__).with_name(f).read_text() for f in ("rows.py", "test_hook.py"))
+    files = "rows.py", "more_rows.py", "test_hook.py", "test_integrals.py"
+    text = "".join(Path(__file__).with_name(f).read_text() for f in files)
     missing = [
         f"{place}.{name}"
-        for table in (hooks.FUNCTIONS, hooks.SEARCHES)
+        for table in (hooks.FUNCTIONS, hooks.SEARCHES, hooks.LINEAR)
         for place, rows in table.items()
         for name in rows
         if f".{name}(" not in text and f'"{name}"' not in text
@@ -54,7 +55,7 @@ def test_rows_cover_the_tables() -> None:
 
 def test_the_page_names_every_row() -> None:
     page = (Path(__file__).parents[2] / "docs" / "derivatives.md").read_text()
-    names = {n for t in (hooks.FUNCTIONS, hooks.SEARCHES) for rows in t.values() for n in rows}
+    names = {n for t in (hooks.FUNCTIONS, hooks.SEARCHES, hooks.LINEAR) for rows in t.values() for n in rows}
     names |= {*special.UFUNCS, *stats.CONTINUOUS, *stats.DISCRETE}
     assert [n for n in sorted(names) if f"`{n}`" not in page] == []
 

@@ -24,6 +24,7 @@ from lazynp.interop import (
     _distances as distances,
     _filters as filters,
     _fourier as fourier,
+    _grids as grids,
     _integrals as integrals,
     _linalg as linalg,
     _linear as linear,
@@ -130,6 +131,8 @@ METHODS: dict[str, dict[str, Function]] = {
         "pmf": stats.multinomial_mass,
     },
     "scipy.interpolate._cubic:CubicSpline": {"__init__": splines.cubic},
+    "scipy.interpolate._cubic:PchipInterpolator": {"__init__": grids.pchip},
+    "scipy.interpolate._rgi:RegularGridInterpolator": {"__init__": grids.regular_grid},
     "scipy.interpolate._interpolate:interp1d": {"__init__": splines.interp1d},
 } | {
     place: {
@@ -142,6 +145,7 @@ METHODS: dict[str, dict[str, Function]] = {
 ALWAYS: dict[str, dict[str, Function]] = {
     "scipy.interpolate._interpolate:interp1d": {"__call__": splines.interp1d_at},
     "scipy.interpolate._interpolate:_PPolyBase": {"__call__": splines.piecewise},
+    "scipy.interpolate._rgi:RegularGridInterpolator": {"__call__": grids.regular_grid_at},
 }
 SEARCHES: dict[str, dict[str, Function]] = {
     "scipy.optimize": dict.fromkeys(

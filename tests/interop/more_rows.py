@@ -11,6 +11,7 @@ import scipy.ndimage as ndi
 import scipy.signal as signal
 import scipy.sparse.linalg
 import scipy.spatial.distance as ssd
+import scipy.special as sp
 import scipy.stats as st
 
 Row = Callable[[Any], Any]
@@ -155,8 +156,58 @@ DISTANCE: dict[str, Row] = {
 }  # fmt: skip
 _CORNERS = numpy.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
 _BIDIAGONAL = scipy.sparse.csc_array(2 * numpy.eye(4) + numpy.eye(4, k=1))
+
+
+def _grid(values: Any) -> Any:
+    return scipy.interpolate.RegularGridInterpolator((numpy.arange(4.0), numpy.arange(5.0)), values)
+
+
 OTHERS: dict[str, Row] = {
+    "RegularGridInterpolator values": lambda x: _grid(x[:, None] * G)(
+        numpy.array([[0.3, 1.2], [2.9, 3.5], [1.0, 2.0]])
+    ),
+    "RegularGridInterpolator places": lambda x: _grid(G)(numpy.stack([x, x + 0.4], axis=-1)),
+    "RegularGridInterpolator more": lambda x: scipy.interpolate.RegularGridInterpolator(
+        ([2.0, 1.0, 0.0, -2.0],), x[:, None] * G, bounds_error=False
+    )(numpy.array([0.3, 5.0, numpy.nan])),
+    "RegularGridInterpolator nearest": lambda x: _grid(x[:, None] * G)(([0.3], [1.2]), "nearest"),
+    "PchipInterpolator": lambda x: scipy.interpolate.PchipInterpolator(
+        [0.0, 1.0, 1.5, 3.0], x[:, None] * G
+    )(numpy.array([-0.1, 0.4, 1.0, 2.2])),
+    "PchipInterpolator axis": lambda x: scipy.interpolate.PchipInterpolator(
+        numpy.arange(5.0), x[:, None] * G, axis=1, extrapolate=False
+    )(2.5),
     "griddata": lambda x: scipy.interpolate.griddata(_CORNERS, x, [[0.3, 0.4], [0.2, 0.9]]),
     "spsolve": lambda x: scipy.sparse.linalg.spsolve(_BIDIAGONAL, x),
 }
 MORE = {"stats": STATS, "signal": SIGNAL, "ndimage": NDIMAGE, "distance": DISTANCE, "others": OTHERS}
+SPECIAL_CALLS: dict[str, Row] = {
+    "owens_t": lambda x: sp.owens_t(x - 0.5, x),
+    "ive": lambda x: sp.ive(1.5, x),
+    "kve": lambda x: sp.kve(1.5, x),
+    "k0e": sp.k0e,
+    "k1e": sp.k1e,
+    "huber": lambda x: sp.huber(x, 0.8),
+    "huber r": lambda x: sp.huber(0.8, x),
+    "pseudo_huber": lambda x: sp.pseudo_huber(x, x - 0.5),
+    "kl_div": lambda x: sp.kl_div(x, x[::-1]),
+    "poch": lambda x: sp.poch(x, x + 1),
+    "powm1": lambda x: sp.powm1(x, x + 1),
+    "boxcox1p": lambda x: sp.boxcox1p(x, x - 0.5),
+    "inv_boxcox": lambda x: sp.inv_boxcox(x, 0.3),
+    "inv_boxcox1p": lambda x: sp.inv_boxcox1p(x, 0.3),
+    "sindg": sp.sindg,
+    "cosdg": sp.cosdg,
+    "tandg": sp.tandg,
+    "ellipkinc": lambda x: sp.ellipkinc(x, 0.3),
+    "ellipeinc": lambda x: sp.ellipeinc(x, 0.3),
+    "hyp0f1": lambda x: sp.hyp0f1(1.5, x),
+} | {
+    name: lambda x, name=name, rest=rest: getattr(sp, name)(numpy.arange(4), *rest, x - 0.4)
+    for name, rest in {
+        "eval_hermite": (), "eval_hermitenorm": (), "eval_chebyt": (), "eval_chebyu": (),
+        "eval_laguerre": (), "eval_legendre": (), "eval_genlaguerre": (0.5,),
+        "eval_gegenbauer": (0.7,), "eval_jacobi": (0.5, 0.3),
+    }.items()
+}  # fmt: skip
+MORE["special"] = SPECIAL_CALLS

@@ -179,7 +179,13 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
 
 def _fixed(x: Array) -> Array:
     """The values of x, for what gets the derivative of the whole (see `as_pseudo_inverse`)."""
-    return stop_gradient(x) if is_tracer(x._read()) else x
+    return stop_gradient(x) if _differentiated(x) else x
+
+
+def _differentiated(x: Array) -> bool:
+    """Whether a derivative may be taken: a transformation interprets x, or stages it."""
+    node = x._read()
+    return is_tracer(node) or not knowable(node)
 
 
 def _inverses(s: Array, cutoff: Any) -> Array:
@@ -212,7 +218,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     decide(status, "SVD did not converge in Linear Least Squares")
     cutoff = _cutoff(s, rcond)
     inverses = getitem(_inverses(s, cutoff), (..., None))
-    if is_tracer(x._read()):
+    if _differentiated(x):
         u, inverses, vh = map(_fixed, (u, inverses, vh))
         inverse = products.matmul(adjoint(vh), ufuncs.multiply(inverses, adjoint(u)))
         inverse = linear_algebra.as_pseudo_inverse(x, plain(inverse), triangle=False)

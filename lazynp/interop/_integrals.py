@@ -1,8 +1,8 @@
 """scipy.integrate: integrals of functions, and differential equations, by what the functions read.
 
-SciPy chooses the intervals and the steps, on values. With these held fixed, the integral is a sum, and
-the solution a chain of Runge-Kutta steps: both are repeated on traced values. What other rules would
-give differs within the tolerances. The values are those that SciPy returns.
+SciPy chooses the intervals and the steps, on values. With these held fixed, the integral is a sum,
+and the solution a chain of Runge-Kutta steps: both are repeated on traced values. What other rules
+would give differs within the tolerances. The values are those that SciPy returns.
 """
 
 from __future__ import annotations

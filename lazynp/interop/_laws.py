@@ -66,14 +66,16 @@ CONTINUOUS: dict[str, Law] = {
         lambda x: _s.ndtr(-x),
         _s.log_ndtr,
         lambda x: _s.log_ndtr(-x),
-        quantile=_s.ndtri, upper=lambda q: -_s.ndtri(q),
+        quantile=_s.ndtri,
+        upper=lambda q: -_s.ndtri(q),
     ),
     "t": Law(
         _log_t_density,
         lambda x, df: UFUNCS["stdtr"](df, x),
         lambda x, df: UFUNCS["stdtr"](df, -x),
         valid=_positive,
-        quantile=lambda q, df: UFUNCS["stdtrit"](df, q), upper=lambda q, df: -UFUNCS["stdtrit"](df, q),
+        quantile=lambda q, df: UFUNCS["stdtrit"](df, q),
+        upper=lambda q, df: -UFUNCS["stdtrit"](df, q),
     ),
     "gamma": Law(
         _log_gamma_density,
@@ -107,7 +109,8 @@ CONTINUOUS: dict[str, Law] = {
         lambda x: np.exp(-x),
         log_sf=lambda x: -x,
         support=lambda *_: (0.0, numpy.inf),
-        quantile=lambda q: -np.log1p(-q), upper=lambda q: -np.log(q),
+        quantile=lambda q: -np.log1p(-q),
+        upper=lambda q: -np.log(q),
     ),
     "uniform": Law(
         lambda x: 0.0 * x,
@@ -128,7 +131,8 @@ CONTINUOUS: dict[str, Law] = {
         lambda x: _s.expit(-x),
         lambda x: -np.logaddexp(0.0, -x),
         lambda x: -np.logaddexp(0.0, x),
-        quantile=_s.logit, upper=lambda q: -_s.logit(q),
+        quantile=_s.logit,
+        upper=lambda q: -_s.logit(q),
     ),
     "cauchy": Law(
         lambda x: -math.log(math.pi) - np.log1p(x * x),
@@ -145,14 +149,16 @@ CONTINUOUS: dict[str, Law] = {
         support=lambda *_: (0.0, numpy.inf),
         valid=_positive,
         closed=False,
-        quantile=lambda q, s: np.exp(s * _s.ndtri(q)), upper=lambda q, s: np.exp(-s * _s.ndtri(q)),
+        quantile=lambda q, s: np.exp(s * _s.ndtri(q)),
+        upper=lambda q, s: np.exp(-s * _s.ndtri(q)),
     ),
     "halfnorm": Law(
         lambda x: 0.5 * math.log(2.0 / math.pi) - x * x / 2.0,
         lambda x: _s.erf(x / math.sqrt(2)),
         lambda x: 2.0 * _s.ndtr(-x),
         support=lambda *_: (0.0, numpy.inf),
-        quantile=lambda q: _s.ndtri((1 + q) / 2), upper=lambda q: -_s.ndtri(q / 2),
+        quantile=lambda q: _s.ndtri((1 + q) / 2),
+        upper=lambda q: -_s.ndtri(q / 2),
     ),
 }
 

@@ -1,8 +1,8 @@
 """SciPy's functions that are linear in one argument, by their matrix.
 
-SciPy makes the matrix: it is what the function does to unit vectors. So every option and boundary is
-SciPy's, and forward and reverse mode are products. The matrix has as many elements as the product of
-both sizes, along the axis or, where the whole array matters, of the whole array.
+SciPy makes the matrix: it is what the function does to unit vectors. So every option and boundary
+is SciPy's, and forward and reverse mode are products. The matrix has as many elements as the
+product of both sizes, along the axis or, where the whole array matters, of the whole array.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ def plain(x: Any) -> Any:
         return x
     if not knowable(x._read()):
         raise TypeError(
-            "SciPy's searches and integrations need values, which vmap and jit hide: use them under "
-            "grad, jvp, jacfwd or jacrev"
+            "SciPy's searches and integrations need values, which vmap and jit hide: use them "
+            "under grad, jvp, jacfwd or jacrev"
         )
     return numpy.asarray(np.stop_gradient(x))[()]
 

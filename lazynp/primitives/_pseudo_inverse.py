@@ -1,7 +1,7 @@
 """as_pseudo_inverse: gives a pseudo-inverse that is known its derivative.
 
-Singular vectors of equal singular values have no derivative, though the pseudo-inverse has one. So it
-is not differentiated through the vectors that it is made of.
+Singular vectors of equal singular values have no derivative, though the pseudo-inverse has one. So
+it is not differentiated through the vectors that it is made of.
 """
 
 from __future__ import annotations

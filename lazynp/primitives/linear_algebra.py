@@ -24,5 +24,6 @@ from lazynp.primitives._pseudo_inverse import as_pseudo_inverse
 from lazynp.primitives._systems import cholesky, slogdet, solve, triangular_solve
 
 __all__ = [
-    "as_pseudo_inverse", "cholesky", "eig", "eigh", "qr", "qr_raw", "slogdet", "solve", "svd", "triangular_solve",
+    "as_pseudo_inverse", "cholesky", "eig", "eigh", "qr", "qr_raw", "slogdet", "solve", "svd",
+    "triangular_solve",
 ]  # fmt: skip

@@ -180,7 +180,13 @@ OTHERS: dict[str, Row] = {
     "griddata": lambda x: scipy.interpolate.griddata(_CORNERS, x, [[0.3, 0.4], [0.2, 0.9]]),
     "spsolve": lambda x: scipy.sparse.linalg.spsolve(_BIDIAGONAL, x),
 }
-MORE = {"stats": STATS, "signal": SIGNAL, "ndimage": NDIMAGE, "distance": DISTANCE, "others": OTHERS}
+MORE = {
+    "stats": STATS,
+    "signal": SIGNAL,
+    "ndimage": NDIMAGE,
+    "distance": DISTANCE,
+    "others": OTHERS,
+}
 SPECIAL_CALLS: dict[str, Row] = {
     "owens_t": lambda x: sp.owens_t(x - 0.5, x),
     "ive": lambda x: sp.ive(1.5, x),

@@ -56,28 +56,28 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "quad of the line": lambda x: si.quad(lambda t: np.exp(-x[0] * t * t + x[1] * t), -INF, INF)[0],
     "quad upwards": lambda x: si.quad(lambda t: np.exp(-x[0] * t), x[1], INF)[0],
     "quad downwards": lambda x: si.quad(lambda t: np.exp(x[0] * t), -INF, x[1])[0],
-    "quad twice": lambda x: (
-        si.quad(lambda u: si.quad(lambda v: np.exp(-x[0] * u * v), 0, 1)[0], 0, x[1])[0]
-    ),
-    "solve_ivp": lambda x: (
-        si.solve_ivp(_pendulum, (0, 1), [x[2], 0.0], args=(x[0], x[1]), **TIGHT).y[0, -1]
-    ),
+    "quad twice": lambda x: si.quad(
+        lambda u: si.quad(lambda v: np.exp(-x[0] * u * v), 0, 1)[0], 0, x[1]
+    )[0],
+    "solve_ivp": lambda x: si.solve_ivp(
+        _pendulum, (0, 1), [x[2], 0.0], args=(x[0], x[1]), **TIGHT
+    ).y[0, -1],
     "solve_ivp at times": _decay((0, 1), t_eval=[0.0, 0.3, 0.9]),
     "solve_ivp backwards": _decay((1, 0), t_eval=[1.0, 0.3]),
-    "solve_ivp RK23": lambda x: (
-        si.solve_ivp(lambda t, y: -x[0] * y, (0, 0.3), x[1:], "RK23", rtol=1e-8, atol=1e-9).y[1, -1]
-    ),
-    "solve_ivp LSODA": lambda x: (
-        si.solve_ivp(lambda t, y: -x[0] * y, (0, 0.3), x[1:], "LSODA", **TIGHT).y[1, -1]
-    ),
+    "solve_ivp RK23": lambda x: si.solve_ivp(
+        lambda t, y: -x[0] * y, (0, 0.3), x[1:], "RK23", rtol=1e-8, atol=1e-9
+    ).y[1, -1],
+    "solve_ivp LSODA": lambda x: si.solve_ivp(
+        lambda t, y: -x[0] * y, (0, 0.3), x[1:], "LSODA", **TIGHT
+    ).y[1, -1],
     "solve_ivp vectorized": _decay((0, 0.3), vectorized=True),
     "odeint": lambda x: si.odeint(lambda y, t: -x[0] * y, x[1:], [0, 0.2, 0.5], **TIGHT)[2].sum(),
-    "odeint tfirst": lambda x: (
-        si.odeint(_pendulum, [x[2], 0.0], [0, 0.4], (x[0], x[1]), tfirst=True, **TIGHT)[1, 0]
-    ),
-    "least_squares": lambda x: (
-        so.least_squares(lambda z: z**3 + z - x, numpy.ones(3), xtol=1e-14, gtol=1e-14).x.prod()
-    ),
+    "odeint tfirst": lambda x: si.odeint(
+        _pendulum, [x[2], 0.0], [0, 0.4], (x[0], x[1]), tfirst=True, **TIGHT
+    )[1, 0],
+    "least_squares": lambda x: so.least_squares(
+        lambda z: z**3 + z - x, numpy.ones(3), xtol=1e-14, gtol=1e-14
+    ).x.prod(),
     "curve_fit": _fitted,
 }
 
@@ -96,7 +96,9 @@ def test_value_and_derivative(name: str) -> None:
         value, found = np.value_and_grad(f)(np.array(X))
         _, moved = np.jvp(f, (np.array(X),), (np.array([0.3, -0.5, 1.0]),))
     numpy.testing.assert_allclose(value, float(f(X)), rtol=1e-9)
-    numpy.testing.assert_allclose(found, expected, atol=2e-5 * (1 + abs(numpy.array(expected)).max()))
+    numpy.testing.assert_allclose(
+        found, expected, atol=2e-5 * (1 + abs(numpy.array(expected)).max())
+    )
     numpy.testing.assert_allclose(moved, found @ numpy.array([0.3, -0.5, 1.0]), rtol=1e-9)
 
 

@@ -245,6 +245,8 @@ dot_general = Primitive(
 def _dot_no_nan_reference(x: Any, y: Any, *, dimension_numbers: DimensionNumbers) -> Any:
     with np.errstate(invalid="ignore"):
         out = _dot_general_reference(x, y, dimension_numbers=dimension_numbers)
+    if (total := np.add.reduce(out, axis=None)) == total:  # quicker than to look for a nan
+        return out
     lost = np.isnan(out)
     if not lost.any():
         return out

@@ -10,6 +10,7 @@ taken as the active transformations need.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -305,8 +306,10 @@ def curve_fit(
         if is_traced((xdata, ydata, p0, sigma)):
             refuse("curve_fit", "full_output, bounds, or a matrix sigma")
         return NotImplemented
-    size = f.__code__.co_argcount - 1 if p0 is None and hasattr(f, "__code__") else numpy.size(p0)
-    start = numpy.ones(size) if p0 is None else numpy.asarray(values[2], float)
+    if p0 is None:  # as SciPy does: ones, as many as f has parameters
+        start = numpy.ones(len(inspect.signature(f).parameters) - 1)
+    else:
+        start = numpy.asarray(values[2], float)
     if not is_traced((xdata, ydata, p0, sigma)) and not _depends(misses, start):
         return NotImplemented
     best, _ = original(

@@ -22,6 +22,7 @@ from lazynp.transforms._tape import Entry, LinearTracer, expanded, needed
 from lazynp.transforms._templates import KINDS, Steps, Table, Unfit, known_by
 
 _transposes = Table()
+_FORWARDS: dict[Any, Any] = contraction.FORWARDS
 
 
 class Linearized:
@@ -73,7 +74,7 @@ class Linearized:
                 env[tracer] = zeros(tracer.aval) if t is None else t
         for entry in self.tape:
             operands = [env[a] if isinstance(a, LinearTracer) else known(a) for a in entry.operands]
-            primitive: Any = contraction.FORWARDS.get(entry.primitive, entry.primitive)
+            primitive: Any = _FORWARDS.get(entry.primitive, entry.primitive)
             out = primitive(*operands, **entry.params)
             env.update(zip(entry.outs, results(entry.primitive, out), strict=True))
         return [

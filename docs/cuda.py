@@ -156,6 +156,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "qr_raw": [(qr_raw, (M,))],
     "slogdet": [(np.linalg.slogdet, (M,))],
     "solve": [(np.linalg.solve, (M, M))],
+    "as_pseudo_inverse": [(np.linalg.pinv, (M,))],
     "svd": [
         (np.linalg.svd, (M[:2],)), (lambda a: np.linalg.svd(a, False), (M[:, :2] + 0j,)),
         (np.linalg.svdvals, (M,)),
@@ -200,6 +201,9 @@ EXAMPLES |= {
     "known_product": [
         (lambda v, w: PRIMITIVES["known_product"](
             v, w, w, primitive=elementwise.multiply, params=()), (V, W)),
+    ],
+    "dot_no_nan": [
+        (lambda m: PRIMITIVES["dot_no_nan"](m, m, dimension_numbers=(((1,), (0,)), ((), ()))), (M,))
     ],
     "other_products": [(lambda x: PRIMITIVES["other_products"](x, axis=0), (V,))],
     "linear_recurrence": [

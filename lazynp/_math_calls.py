@@ -7,7 +7,9 @@ user's line calls is read from its text, so that the error can name what to writ
 from __future__ import annotations
 
 import linecache
+import math
 import re
+import sys
 from importlib import import_module
 from itertools import islice
 from types import FrameType, ModuleType
@@ -22,6 +24,7 @@ _NAMES = {
     "fsum": "sum", "gamma": "special.gamma", "lgamma": "special.gammaln", "phase": "angle",
     "sumprod": "dot", "ulp": "spacing",
 }  # fmt: skip
+_UFUNCS = "scipy.special"
 _NONE = frozenset({"remainder", "polar"})  # NumPy's of the name is something else, or there is none
 
 
@@ -31,6 +34,8 @@ def instead_of_math(frame: FrameType) -> str | None:
         return _instead_of_scipy(frame)
     called = _called(frame)
     module, name = getattr(called, "__module__", None), getattr(called, "__name__", "")
+    if isinstance(called, np.ufunc) and vars(sys.modules.get(_UFUNCS, math)).get(name) is called:
+        return f"{_UFUNCS}.{name} takes no traced value: {_advice(_UFUNCS, name)}"
     if module not in ("math", "cmath") or name in _NONE:
         return None
     ours = _NAMES.get(name, name)
@@ -61,8 +66,11 @@ def _instead_of_scipy(frame: FrameType) -> str | None:
     if str(getattr(called, "__module__", "")).startswith("scipy."):
         name, inner = getattr(called, "__name__", name), called.__module__
     module = ".".join(part for part in inner.split(".") if not part.startswith("_"))
-    told = import_module("lazynp.interop.scipy").advice(module, name)
-    return f"{module}.{name} takes no traced value: {told}"
+    return f"{module}.{name} takes no traced value: {_advice(module, name)}"
+
+
+def _advice(module: str, name: str) -> str:
+    return import_module("lazynp.interop.scipy").advice(module, name)
 
 
 def _called(frame: FrameType) -> Any:

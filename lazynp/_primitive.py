@@ -8,7 +8,7 @@
 | `lower` | `(b, *values, **params) -> value`: emits StableHLO through the builder `b` |
 | `jvp` | `(primals, tangents, **params) -> (out, tangent)`; a tangent None is zero |
 | `transpose` | `(ct, *operands, **params) -> list`; linear operands are `Undefined` |
-| `linearize` | like `jvp`, for primitives that contain jaxprs: keeps the moving part separate |
+| `linearize` | like `jvp`, of jaxprs and where `jvp` looks at tangents: keeps these apart |
 | `discharge` | `(operands, first, **params) -> outs, found, failures`: a call and its checks |
 | `batch` | `(size, batched, *operands, **params) -> out`; batched operands have axis 0 in front |
 

@@ -8,7 +8,8 @@
 
    out[i] = factors[i] * out[i - 1] + out[i] along one axis, in place: `primitives/_cumulative.py`.
    A loop in Python takes a microsecond for each place. Each product is rounded before it is added,
-   as NumPy would do it, whatever the compiler. */
+   as NumPy would do it, whatever the compiler. What it adds up are tangents: zero times infinity is
+   zero. */
 
 /* The axes before the one, its own, and those behind it; `step` is -1 for backwards. */
 typedef struct {
@@ -42,6 +43,8 @@ typedef struct {
                     f += row;                                                                      \
                     y += row;                                                                      \
                     type product = *f * last;                                                      \
+                    if (product != product && (*f == 0 || last == 0))                              \
+                        product = 0;                                                               \
                     *y = last = product + *y;                                                      \
                 }                                                                                  \
                 continue;                                                                          \
@@ -51,6 +54,8 @@ typedef struct {
                 y += row;                                                                          \
                 for (npy_intp j = 0; j < w.inner; j++) {                                           \
                     type product = f[j] * y[j - row];                                              \
+                    int lost = (product != product) & ((f[j] == 0) | (y[j - row] == 0));           \
+                    product = lost ? 0 : product;                                                  \
                     y[j] = product + y[j];                                                         \
                 }                                                                                  \
             }                                                                                      \
@@ -73,8 +78,10 @@ typedef struct {
                     type re = y[j - row], im = y[j + 1 - row];                                     \
                     type rr = f[j] * re, ii = f[j + 1] * im;                                       \
                     type ri = f[j] * im, ir = f[j + 1] * re;                                       \
-                    y[j] = (rr - ii) + y[j];                                                       \
-                    y[j + 1] = (ri + ir) + y[j + 1];                                               \
+                    int zero = (f[j] == 0 && f[j + 1] == 0) || (re == 0 && im == 0);               \
+                    type real = rr - ii, imag = ri + ir;                                           \
+                    y[j] = (zero && real != real ? 0 : real) + y[j];                               \
+                    y[j + 1] = (zero && imag != imag ? 0 : imag) + y[j + 1];                       \
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \

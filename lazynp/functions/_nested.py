@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, array_of, as_operand, concrete, from_host, new_array
+from lazynp._array import Array, Scalar, array_of, as_operand, concrete, from_host, new_array
 from lazynp._avals import Shape, on_device
 from lazynp._flush import host_value
-from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
+from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node, is_tracer
 from lazynp._sizes import Size, Test
 from lazynp.primitives import elementwise, shaping
 
@@ -73,6 +73,9 @@ _TOO_DEEP = (
 
 def assemble(tree: Any, dtype: Any = None) -> Array:
     """The array that NumPy would make of a nested list. Raises its ValueError for a ragged list."""
+    if dtype is None and type(tree) is list and (nodes := _traced_numbers(tree)):
+        ones = [shaping.reshape(new_array(n), shape=(1,)) for n in nodes]
+        return shaping.concatenate(*ones, axis=0) if len(ones) > 1 else ones[0]
     pieces: list[Any] = []
     if dtype is not None and np.dtype(dtype).names is not None:  # a tuple is one record
         return new_array(from_host(np.array(_values(tree), dtype), copy=False))
@@ -95,6 +98,16 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
     flat = [_flat(p, found) for p in _joined(pieces)]
     out = flat[0] if len(flat) == 1 else shaping.concatenate(*flat, axis=0)
     return out if out.shape == shape else shaping.reshape(out, shape=shape)
+
+
+def _traced_numbers(items: list[Any]) -> list[Node] | None:
+    """The nodes of traced numbers of one dtype: what a derivative finds in most lists."""
+    nodes = [x._read() for x in items if type(x) is Scalar and x._order is None]
+    if not nodes or len(nodes) != len(items) or not all(map(is_tracer, nodes)):
+        return None
+    first = aval_of_node(nodes[0])
+    same = all(aval_of_node(n).dtype is first.dtype for n in nodes)
+    return nodes if same and not first.shape and on_device(first.dtype) else None
 
 
 def _gather(item: Any, dtype: Any, pieces: list[Any]) -> Shape:

@@ -58,6 +58,7 @@ from lazynp.functions._norms import cond, matrix_norm, norm, vector_norm
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions.manipulation import atleast_2d, matrix_transpose, ravel, reshape, transpose
 from lazynp.primitives import elementwise, linear_algebra, reduction, shaping
+from lazynp.transforms import stop_gradient
 
 __all__ = [
     "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cholesky",
@@ -163,12 +164,28 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
         rcond = max(x.shape[-2:]) * np.finfo(x.dtype).eps
     if is_empty_2d(x):
         return shaping.full(0, shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]), dtype=x.dtype)
-    u, s, vh = svd(ufuncs.conjugate(x), full_matrices=False, hermitian=hermitian)
+    fixed = _fixed(x)
+    u, s, vh = svd(ufuncs.conjugate(fixed), full_matrices=False, hermitian=hermitian)
     cutoff = ufuncs.multiply(
         getitem(as_array(rcond), (..., None)), reductions.max(s, axis=-1, keepdims=True)
     )
     scaled = ufuncs.multiply(getitem(_inverses(s, cutoff), (..., None)), swapped(u))
-    return products.matmul(swapped(vh), scaled)
+    out = products.matmul(swapped(vh), scaled)
+    if fixed is x:
+        return out
+    given = operand(x, out.dtype)
+    return linear_algebra.as_pseudo_inverse(plain(given), plain(out), triangle=hermitian)
+
+
+def _fixed(x: Array) -> Array:
+    """The values of x, for what gets the derivative of the whole (see `as_pseudo_inverse`)."""
+    return stop_gradient(x) if _differentiated(x) else x
+
+
+def _differentiated(x: Array) -> bool:
+    """Whether a derivative may be taken: a transformation interprets x, or stages it."""
+    node = x._read()
+    return is_tracer(node) or not knowable(node)
 
 
 def _inverses(s: Array, cutoff: Any) -> Array:
@@ -201,8 +218,14 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     decide(status, "SVD did not converge in Linear Least Squares")
     cutoff = _cutoff(s, rcond)
     inverses = getitem(_inverses(s, cutoff), (..., None))
-    parts = ufuncs.multiply(inverses, products.matmul(adjoint(u), y))
-    out = products.matmul(adjoint(vh), parts)
+    if _differentiated(x):
+        u, inverses, vh = map(_fixed, (u, inverses, vh))
+        inverse = products.matmul(adjoint(vh), ufuncs.multiply(inverses, adjoint(u)))
+        inverse = linear_algebra.as_pseudo_inverse(x, plain(inverse), triangle=False)
+        out = products.matmul(inverse, y)
+    else:
+        parts = ufuncs.multiply(inverses, products.matmul(adjoint(u), y))
+        out = products.matmul(adjoint(vh), parts)
     above = cast(ufuncs.greater(s, cutoff), np.int32)
     rank = scalar_if_0d(reduction.reduce_sum(plain(above), axes=(0,)))
     if m > n and (_unknown(rank) or int(seen_value(rank._read())) == n):

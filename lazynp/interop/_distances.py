@@ -106,6 +106,18 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
     return _metric("pdist", metric, kwargs)(x[first], x[second], **kwargs)
 
 
+def between(name: str) -> Callable[..., Any]:
+    """The distance of two vectors."""
+
+    def ours(u: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
+        x, y = inexact(u, v)
+        if x.ndim != 1 or y.ndim != 1:
+            raise ValueError("Input vector should be 1-D.")
+        return _METRICS[name](x, y, *args, **kwargs)
+
+    return ours
+
+
 def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     x = np.asarray(X)
     if x.ndim == 1 and force in ("no", "tomatrix"):

@@ -10,6 +10,7 @@ taken as the active transformations need.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -23,29 +24,29 @@ from lazynp.interop._calls import is_traced, refuse
 _NEAR = 1e-3  # of Newton's next step, relative to x
 
 
-def _plain(x: Any) -> Any:
+def plain(x: Any) -> Any:
     """The value, for SciPy; TypeError if a transformation hides it."""
     if isinstance(x, tuple):
-        return tuple(map(_plain, x))
+        return tuple(map(plain, x))
     if not isinstance(x, np.ndarray) and not hasattr(x, "_read"):
         return x
     if not knowable(x._read()):
         raise TypeError(
-            "scipy.optimize: the search needs values, which vmap and jit hide: use it under grad, "
-            "jvp, jacfwd or jacrev"
+            "SciPy's searches and integrations need values, which vmap and jit hide: use them "
+            "under grad, jvp, jacfwd or jacrev"
         )
     return numpy.asarray(np.stop_gradient(x))[()]
 
 
-def _valued(function: Any) -> Any:
+def valued(function: Any) -> Any:
     """The function as SciPy calls it."""
     if not callable(function):
         return function
-    return lambda *args, **kwargs: _plain(function(*args, **kwargs))
+    return lambda *args, **kwargs: plain(function(*args, **kwargs))
 
 
 def _constant(x: Any) -> Any:
-    return np.asarray(_plain(x))
+    return np.asarray(plain(x))
 
 
 def _moved(f: Callable[[Any], Any], x: Any, slope: Any = None) -> Any:
@@ -61,8 +62,8 @@ def _moved(f: Callable[[Any], Any], x: Any, slope: Any = None) -> Any:
         else:
             rate = np.jacfwd(f)(x) if slope is None else slope(x)
             step, left = np.linalg.solve(rate, miss), np.linalg.solve(rate, rest)
-        left = numpy.asarray(_plain(left))
-        if not (abs(left) <= _NEAR * (1 + abs(numpy.asarray(_plain(x))))).all():
+        left = numpy.asarray(plain(left))
+        if not (abs(left) <= _NEAR * (1 + abs(numpy.asarray(plain(x))))).all():
             raise RuntimeError(
                 "scipy.optimize: the search ended far from a solution, where the implicit function "
                 f"theorem gives no derivative: another step of Newton's would be {left}"
@@ -94,8 +95,8 @@ def scalar_root(original: Any, f: Any, *options: Any, **named: Any) -> Any:
         return NotImplemented
     if named.get("full_output"):
         refuse(original.__name__, "full_output=True")
-    plain = tuple(map(_plain, (a, b, *rest)))
-    found = original(_valued(f), *plain, **{k: _plain(v) for k, v in named.items()})
+    values = tuple(map(plain, (a, b, *rest)))
+    found = original(valued(f), *values, **{k: plain(v) for k, v in named.items()})
     return _moved(_with(args, f), found)
 
 
@@ -111,8 +112,8 @@ def newton(
         return NotImplemented
     if named.get("full_output"):
         refuse("newton", "full_output=True")
-    named = {k: _valued(v) if callable(v) else _plain(v) for k, v in named.items()}
-    found = original(_valued(func), _plain(x0), _valued(fprime), _plain(given), **named)
+    named = {k: valued(v) if callable(v) else plain(v) for k, v in named.items()}
+    found = original(valued(func), plain(x0), valued(fprime), plain(given), **named)
     return _moved(_with(args, func), found)
 
 
@@ -125,9 +126,9 @@ def root_scalar(original: Any, f: Any, args: Any = (), **named: Any) -> Any:
     if named.get("fprime") is True:
         refuse("root_scalar", "fprime=True")
     if bracket is not None:
-        named["bracket"] = [_plain(v) for v in bracket]
-    named = {k: _valued(v) if callable(v) else _plain(v) for k, v in named.items()}
-    found = original(_valued(f), _plain(given), **named)
+        named["bracket"] = [plain(v) for v in bracket]
+    named = {k: valued(v) if callable(v) else plain(v) for k, v in named.items()}
+    found = original(valued(f), plain(given), **named)
     _check(found.converged, "root_scalar", found.flag)
     found.root = _moved(_with(args, f), found.root)
     return found
@@ -139,9 +140,9 @@ def root(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **name
         return NotImplemented
     if named.get("jac") is True or options[1:2] == (True,):
         refuse("root", "jac=True")
-    options = tuple(_valued(v) for v in options)
-    named = {k: _valued(v) if callable(v) else _plain(v) for k, v in named.items()}
-    found = original(_valued(fun), _plain(x0), _plain(given), *options, **named)
+    options = tuple(valued(v) for v in options)
+    named = {k: valued(v) if callable(v) else plain(v) for k, v in named.items()}
+    found = original(valued(fun), plain(x0), plain(given), *options, **named)
     _check(found.success, "root", found.message)
     found.x = _moved(_with(args, fun), found.x)
     return found
@@ -153,9 +154,9 @@ def fsolve(original: Any, func: Any, x0: Any, args: Any = (), *options: Any, **n
         return NotImplemented
     if named.get("full_output") or any(options[1:2]):
         refuse("fsolve", "full_output=True")
-    options = tuple(_valued(v) for v in options)
-    named = {k: _valued(v) if callable(v) else _plain(v) for k, v in named.items()}
-    found = original(_valued(func), _plain(x0), _plain(given), *options, **named)
+    options = tuple(valued(v) for v in options)
+    named = {k: valued(v) if callable(v) else plain(v) for k, v in named.items()}
+    found = original(valued(func), plain(x0), plain(given), *options, **named)
     return _moved(_with(args, func), found)
 
 
@@ -201,7 +202,7 @@ def minimize(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **
     given = args if isinstance(args, tuple) else (args,)
     both = named.get("jac") is True
     value = (lambda *a: fun(*a)[0]) if both else fun
-    x0_plain = numpy.atleast_1d(numpy.asarray(_plain(x0), float))
+    x0_plain = numpy.atleast_1d(numpy.asarray(plain(x0), float))
     if not is_traced(x0) and not _depends(value, x0_plain, *given):
         return NotImplemented
     constraints, bounds = named.get("constraints", ()), named.get("bounds")
@@ -209,13 +210,13 @@ def minimize(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **
         refuse("minimize", "constraints")
     if is_traced(bounds):
         refuse("minimize", "bounds that are traced")
-    plain = {k: _valued(v) if callable(v) and k != "method" else v for k, v in named.items()}
-    found = original(_valued(fun), x0_plain, _plain(given), **plain)
+    kept = {k: valued(v) if callable(v) and k != "method" else v for k, v in named.items()}
+    found = original(valued(fun), x0_plain, plain(given), **kept)
     f = _scalar(value, args)
     whole = numpy.asarray(found.x, float)
     free = None
     if bounds is not None:
-        free = _free(whole, bounds, numpy.asarray(_plain(np.grad(f)(np.asarray(whole)))))
+        free = _free(whole, bounds, numpy.asarray(plain(np.grad(f)(np.asarray(whole)))))
     if free is None:
         free = numpy.arange(whole.size)
 
@@ -240,12 +241,83 @@ def minimize_scalar(original: Any, fun: Any, *options: Any, **named: Any) -> Any
     place = named.get("bounds") or named.get("bracket") or (0.0,)
     if not is_traced(place) and not _depends(fun, place[0], *given):
         return NotImplemented
-    plain = {k: _plain(tuple(v) if isinstance(v, list) else v) for k, v in named.items()}
-    found = original(_valued(fun), **plain)
-    bounds, f = plain.get("bounds"), _scalar(fun, args)
+    kept = {k: plain(tuple(v) if isinstance(v, list) else v) for k, v in named.items()}
+    found = original(valued(fun), **kept)
+    bounds, f = kept.get("bounds"), _scalar(fun, args)
     slack = 1e-4 * (bounds[1] - bounds[0]) if bounds is not None else 0.0
     if bounds is not None and min(found.x - bounds[0], bounds[1] - found.x) <= slack:
         refuse("minimize_scalar", "a minimum at a bound")
     found.x = _moved(np.grad(f), numpy.asarray(found.x, float)[()])
     found.fun = f(found.x)
     return found
+
+
+# -- sums of squares -------------------------------------------------------------------------------
+
+
+def _least(residuals: Callable[[Any], Any], x: Any) -> Any:
+    """The minimum x of a sum of squares, with its dependence on what the residuals read."""
+
+    def half(x: Any) -> Any:
+        return 0.5 * (residuals(x) ** 2).sum()
+
+    return _moved(np.grad(half), x, np.hessian(half))
+
+
+def least_squares(
+    original: Any, fun: Any, x0: Any, jac: Any = "2-point", bounds: Any = None, *options: Any,
+    args: Any = (), kwargs: Any = None, **named: Any,
+) -> Any:  # fmt: skip
+    given, more = args if isinstance(args, tuple) else (args,), kwargs or {}
+
+    def residuals(x: Any) -> Any:
+        return np.atleast_1d(np.asarray(fun(x, *given, **more)))
+
+    start = numpy.atleast_1d(numpy.asarray(plain(np.asarray(x0)), float))
+    if not is_traced((x0, more)) and not _depends(residuals, start):
+        return NotImplemented
+    if named.get("loss", "linear") != "linear" or bounds is not None:
+        refuse("least_squares", "a loss or bounds")
+    found = original(
+        valued(residuals), start, valued(jac), (-numpy.inf, numpy.inf), *options, **named
+    )
+    _check(found.success, "least_squares", found.message)
+    found.x = _least(residuals, numpy.asarray(found.x))
+    found.fun = residuals(found.x)
+    found.cost = 0.5 * (found.fun**2).sum()
+    found.jac = np.jacfwd(residuals)(found.x)
+    found.grad = found.jac.T @ found.fun
+    return found
+
+
+def curve_fit(
+    original: Any, f: Any, xdata: Any, ydata: Any, p0: Any = None, sigma: Any = None,
+    absolute_sigma: bool = False, **named: Any,
+) -> Any:  # fmt: skip
+    data = np.asarray(ydata)
+
+    def misses(p: Any) -> Any:
+        miss = np.asarray(f(xdata, *p)) - data
+        return miss.ravel() if sigma is None else (miss / np.asarray(sigma)).ravel()
+
+    values = [plain(np.asarray(v)) if is_traced(v) else v for v in (xdata, ydata, p0, sigma)]
+    known = {k: v for k, v in named.items() if v is not None}
+    if known.get("full_output") or "bounds" in known or sigma is not None and numpy.ndim(sigma) > 1:
+        if is_traced((xdata, ydata, p0, sigma)):
+            refuse("curve_fit", "full_output, bounds, or a matrix sigma")
+        return NotImplemented
+    if p0 is None:  # as SciPy does: ones, as many as f has parameters
+        start = numpy.ones(len(inspect.signature(f).parameters) - 1)
+    else:
+        start = numpy.asarray(values[2], float)
+    if not is_traced((xdata, ydata, p0, sigma)) and not _depends(misses, start):
+        return NotImplemented
+    best, _ = original(
+        valued(f), values[0], values[1], start, values[3], absolute_sigma, **named
+    )  # fmt: skip
+    best = _least(misses, numpy.asarray(best))
+    slopes = np.jacfwd(misses)(best)
+    spread = np.linalg.inv(slopes.T @ slopes)
+    if not absolute_sigma:
+        spread = spread * (misses(best) ** 2).sum() / (data.size - best.size)
+    return best, spread

@@ -19,6 +19,7 @@ from lazynp.functions._checks import refuse as check
 from lazynp.interop._calls import on_host, only
 
 Partial = Callable[..., Any] | None
+_WHOLE_DEGREES = ("eval_hermite", "eval_hermitenorm")
 
 
 def _partials(name: str) -> Sequence[Partial]:
@@ -26,6 +27,8 @@ def _partials(name: str) -> Sequence[Partial]:
 
 
 def _reference(*xs: Any, name: str, effect: bool) -> tuple[Any, ...]:
+    if name in _WHOLE_DEGREES:
+        xs = (xs[0].astype(numpy.int64), *xs[1:])
     with numpy.errstate(all="ignore"):
         return (numpy.asarray(getattr(scipy.special, name)(*xs)),)
 
@@ -100,6 +103,16 @@ def _elliptic(m: Any, value: Any, at_zero: float) -> Any:
     return np.where(zero, at_zero, value / np.where(zero, 1.0, 2 * m))
 
 
+def _root(delta: Any, r: Any) -> Any:
+    return np.sqrt(1 + (r / delta) ** 2)
+
+
+def _lower(name: str, factor: Any, n: Any, *args: Any) -> Any:
+    """A multiple of the polynomial of one degree less; nothing where there is none."""
+    none = n == 0
+    return np.where(none, 0.0, factor * _call(name, np.where(none, 0.0, n - 1.0), *args))
+
+
 def _order_one(name: str, sign: float) -> Callable[..., Any]:
     """The derivative of a Bessel function of order 1 by those of orders 0 and 2."""
     general = {"j1": "jv", "y1": "yv", "k1": "kv"}[name]
@@ -127,6 +140,7 @@ def _binom_slope(n: Any, k: Any, out: Any, by_n: bool) -> Any:
 
 
 ROOT_PI = math.sqrt(math.pi)
+_ROOT_8_PI = math.sqrt(8 * math.pi)
 ROWS: dict[str, Sequence[Partial]] = {
     "betainc": (None, None, lambda a, b, x, out: _beta_density(a, b, x)),
     "betaincc": (None, None, lambda a, b, x, out: -_beta_density(a, b, x)),
@@ -169,10 +183,70 @@ ROWS: dict[str, Sequence[Partial]] = {
         lambda x, lmbda, out: x ** (lmbda - 1),
         lambda x, lmbda, out: np.log(x) ** 2 * _exprel_slope(np.log(x) * lmbda),
     ),
+    "owens_t": (
+        lambda h, a, out: -np.exp(-h * h / 2) * np.special.erf(a * h / math.sqrt(2)) / _ROOT_8_PI,
+        lambda h, a, out: np.exp(-h * h * (1 + a * a) / 2) / (2 * math.pi * (1 + a * a)),
+    ),
     "jv": (None, _bessel("jv", 1.0, -1.0)),
     "yv": (None, _bessel("yv", 1.0, -1.0)),
     "iv": (None, _bessel("iv", 1.0, 1.0)),
     "kv": (None, _bessel("kv", -1.0, -1.0)),
+    "ive": (None, lambda v, x, out: _bessel("ive", 1.0, 1.0)(v, x, out) - np.sign(x) * out),
+    "kve": (None, lambda v, x, out: _bessel("kve", -1.0, -1.0)(v, x, out) + out),
+    "k0e": (lambda x, out: out - _call("k1e", x),),
+    "k1e": (lambda x, out: out - _call("k0e", x) - out / x,),
+    "huber": (
+        lambda delta, r, out: np.where(abs(r) <= delta, 0.0, abs(r) - delta),
+        lambda delta, r, out: np.clip(r, -delta, delta),
+    ),
+    "pseudo_huber": (
+        lambda delta, r, out: 2 * out / delta - (r / delta) * (r / _root(delta, r)),
+        lambda delta, r, out: r / _root(delta, r),
+    ),
+    "kl_div": (lambda x, y, out: np.log(x / y), lambda x, y, out: 1 - x / y),
+    "poch": (
+        lambda z, m, out: out * (np.special.digamma(z + m) - np.special.digamma(z)),
+        lambda z, m, out: out * np.special.digamma(z + m),
+    ),
+    "powm1": (
+        lambda x, y, out: y * x ** (y - 1), lambda x, y, out: np.log(x) * (out + 1),
+    ),
+    "boxcox1p": (
+        lambda x, lmbda, out: (1 + x) ** (lmbda - 1),
+        lambda x, lmbda, out: np.log1p(x) ** 2 * _exprel_slope(np.log1p(x) * lmbda),
+    ),
+    "inv_boxcox": (lambda y, lmbda, out: out ** (1 - lmbda), None),
+    "inv_boxcox1p": (lambda y, lmbda, out: (1 + out) ** (1 - lmbda), None),
+    "sindg": (lambda x, out: math.pi / 180 * _call("cosdg", x),),
+    "cosdg": (lambda x, out: -math.pi / 180 * _call("sindg", x),),
+    "tandg": (lambda x, out: math.pi / 180 * (1 + out * out),),
+    "ellipkinc": (lambda phi, m, out: 1 / np.sqrt(1 - m * np.sin(phi) ** 2), None),
+    "ellipeinc": (lambda phi, m, out: np.sqrt(1 - m * np.sin(phi) ** 2), None),
+    "hyp0f1": (None, lambda v, z, out: _call("hyp0f1", v + 1.0, z) / v),
+    "eval_hermite": (None, lambda n, x, out: _lower("eval_hermite", 2 * n, n, x)),
+    "eval_hermitenorm": (None, lambda n, x, out: _lower("eval_hermitenorm", n, n, x)),
+    "eval_chebyt": (None, lambda n, x, out: _lower("eval_chebyu", n, n, x)),
+    "eval_laguerre": (
+        None, lambda n, x, out: _lower("eval_genlaguerre", -1.0, n, np.ones_like(x), x),
+    ),
+    "eval_genlaguerre": (
+        None, None, lambda n, a, x, out: _lower("eval_genlaguerre", -1.0, n, a + 1, x),
+    ),
+    "eval_legendre": (
+        None, lambda n, x, out: _lower("eval_jacobi", (n + 1) / 2, n, 1 + 0 * x, 1 + 0 * x, x),
+    ),
+    "eval_gegenbauer": (
+        None, None, lambda n, a, x, out: _lower("eval_gegenbauer", 2 * a, n, a + 1, x),
+    ),
+    "eval_jacobi": (
+        None, None, None,
+        lambda n, a, b, x, out: _lower(
+            "eval_jacobi", (n + a + b + 1) / 2, n, a + 1, b + 1, x
+        ),
+    ),
+    "eval_chebyu": (
+        None, lambda n, x, out: _lower("eval_gegenbauer", 2.0, n, 2 + 0 * x, x),
+    ),
     "hyp1f1": (
         None, None, lambda a, b, x, out: a / b * _call("hyp1f1", a + 1.0, b + 1.0, x),
     ),

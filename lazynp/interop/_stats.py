@@ -1,183 +1,20 @@
 """scipy.stats: densities and distribution functions, differentiable by x and the parameters.
 
-A row gives the logarithm of the density of the standard distribution and, where there is one, its
-distribution function. Location, scale, support and invalid parameters are common to all.
+`_laws` has the distributions in standard form. Location, scale, support and invalid parameters are
+common to all.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
 import lazynp as np
 from lazynp.interop._calls import inexact, only, refuse, stacked
-from lazynp.interop._special import UFUNCS, bdtr
+from lazynp.interop._laws import CONTINUOUS, DISCRETE, HALF_LOG_TAU, Law
 from lazynp.primitives.linear_algebra import triangular_solve
-
-_HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
-
-
-@dataclass(frozen=True)
-class Law:
-    """A distribution in standard form: functions of x and its shape parameters."""
-
-    log_density: Callable[..., Any]
-    cdf: Callable[..., Any]
-    sf: Callable[..., Any] | None = None  # 1 - cdf
-    log_cdf: Callable[..., Any] | None = None
-    log_sf: Callable[..., Any] | None = None
-    support: Callable[..., tuple[Any, Any]] = lambda *_: (-numpy.inf, numpy.inf)
-    valid: Callable[..., Any] = lambda *shapes: True
-    inside: float = 0.5  # a place within the support: stands in for those outside of it
-    closed: bool = True  # whether the density at the ends of the support counts
-
-
-def _positive(*shapes: Any) -> Any:
-    out: Any = True
-    for s in shapes:
-        out = out & (s > 0)
-    return out
-
-
-_s = np.special
-
-
-def _log_gamma_density(x: Any, a: Any) -> Any:
-    return _s.xlogy(a - 1.0, x) - x - _s.gammaln(a)
-
-
-def _log_beta_density(x: Any, a: Any, b: Any) -> Any:
-    return _s.xlog1py(b - 1.0, -x) + _s.xlogy(a - 1.0, x) - _s.betaln(a, b)
-
-
-def _log_t_density(x: Any, df: Any) -> Any:
-    logs = _s.gammaln((df + 1) / 2) - _s.gammaln(df / 2) - 0.5 * np.log(df * math.pi)
-    return logs - (df + 1) / 2 * np.log1p(x * x / df)
-
-
-CONTINUOUS: dict[str, Law] = {
-    "norm": Law(
-        lambda x: -0.5 * x * x - _HALF_LOG_TAU,
-        _s.ndtr,
-        lambda x: _s.ndtr(-x),
-        _s.log_ndtr,
-        lambda x: _s.log_ndtr(-x),
-    ),
-    "t": Law(
-        _log_t_density,
-        lambda x, df: UFUNCS["stdtr"](df, x),
-        lambda x, df: UFUNCS["stdtr"](df, -x),
-        valid=_positive,
-    ),
-    "gamma": Law(
-        _log_gamma_density,
-        lambda x, a: _s.gammainc(a, x),
-        lambda x, a: _s.gammaincc(a, x),
-        support=lambda *_: (0.0, numpy.inf),
-        valid=_positive,
-    ),
-    "chi2": Law(
-        lambda x, k: _s.xlogy(k / 2 - 1, x) - x / 2 - _s.gammaln(k / 2) - math.log(2) * k / 2,
-        lambda x, k: _s.gammainc(k / 2, x / 2),
-        lambda x, k: _s.gammaincc(k / 2, x / 2),
-        support=lambda *_: (0.0, numpy.inf),
-        valid=_positive,
-    ),
-    "beta": Law(
-        _log_beta_density,
-        lambda x, a, b: UFUNCS["betainc"](a, b, x),
-        lambda x, a, b: UFUNCS["betaincc"](a, b, x),
-        support=lambda *_: (0.0, 1.0),
-        valid=_positive,
-    ),
-    "expon": Law(
-        lambda x: -x,
-        lambda x: -np.expm1(-x),
-        lambda x: np.exp(-x),
-        log_sf=lambda x: -x,
-        support=lambda *_: (0.0, numpy.inf),
-    ),
-    "uniform": Law(
-        lambda x: 0.0 * x, lambda x: x, lambda x: 1.0 - x, support=lambda *_: (0.0, 1.0)
-    ),
-    "laplace": Law(
-        lambda x: math.log(0.5) - abs(x),
-        lambda x: np.where(x > 0, 1.0 - 0.5 * np.exp(-abs(x)), 0.5 * np.exp(-abs(x))),
-        lambda x: np.where(x > 0, 0.5 * np.exp(-abs(x)), 1.0 - 0.5 * np.exp(-abs(x))),
-    ),
-    "logistic": Law(
-        lambda x: -abs(x) - 2.0 * np.log1p(np.exp(-abs(x))),
-        _s.expit,
-        lambda x: _s.expit(-x),
-        lambda x: -np.logaddexp(0.0, -x),
-        lambda x: -np.logaddexp(0.0, x),
-    ),
-    "cauchy": Law(
-        lambda x: -math.log(math.pi) - np.log1p(x * x),
-        lambda x: np.arctan2(1.0, -x) / math.pi,
-        lambda x: np.arctan2(1.0, x) / math.pi,
-    ),
-    "lognorm": Law(
-        lambda x, s: -0.5 * (np.log(x) / s) ** 2 - np.log(s * x * math.sqrt(2 * math.pi)),
-        lambda x, s: _s.ndtr(np.log(x) / s),
-        lambda x, s: _s.ndtr(-np.log(x) / s),
-        lambda x, s: _s.log_ndtr(np.log(x) / s),
-        lambda x, s: _s.log_ndtr(-np.log(x) / s),
-        support=lambda *_: (0.0, numpy.inf),
-        valid=_positive,
-        closed=False,
-    ),
-    "halfnorm": Law(
-        lambda x: 0.5 * math.log(2.0 / math.pi) - x * x / 2.0,
-        lambda x: _s.erf(x / math.sqrt(2)),
-        lambda x: 2.0 * _s.ndtr(-x),
-        support=lambda *_: (0.0, numpy.inf),
-    ),
-}
-
-
-def _log_binom(k: Any, n: Any, p: Any) -> Any:
-    g = _s.gammaln
-    return g(n + 1) - g(k + 1) - g(n - k + 1) + _s.xlogy(k, p) + _s.xlog1py(n - k, -p)
-
-
-DISCRETE: dict[str, Law] = {
-    "poisson": Law(
-        lambda k, mu: _s.xlogy(k, mu) - _s.gammaln(k + 1) - mu,
-        lambda k, mu: UFUNCS["pdtr"](k, mu),
-        lambda k, mu: UFUNCS["pdtrc"](k, mu),
-        support=lambda *_: (0.0, numpy.inf),
-        valid=lambda mu: mu >= 0,
-        inside=0.0,
-    ),
-    "binom": Law(
-        _log_binom,
-        bdtr,
-        support=lambda n, p: (0.0, n),
-        valid=lambda n, p: (n >= 0) & (n == np.round(n)) & (p >= 0) & (p <= 1),
-        inside=0.0,
-    ),
-    "bernoulli": Law(
-        lambda k, p: _s.xlogy(k, p) + _s.xlog1py(1 - k, -p),
-        lambda k, p: bdtr(k, 1.0, p),
-        support=lambda *_: (0.0, 1.0),
-        valid=lambda p: (p >= 0) & (p <= 1),
-        inside=0.0,
-    ),
-    "geom": Law(
-        lambda k, p: _s.xlog1py(k - 1, -p) + np.log(p),
-        lambda k, p: -np.expm1(np.log1p(-p) * np.floor(k)),
-        lambda k, p: np.exp(np.log1p(-p) * np.floor(k)),
-        support=lambda *_: (1.0, numpy.inf),
-        valid=lambda p: (p > 0) & (p <= 1),
-        inside=1.0,
-    ),
-}
-
 
 # -- methods ---------------------------------------------------------------------------------------
 
@@ -216,6 +53,8 @@ def _mass(law: Law, logarithm: bool, k: Any, shapes: Any, loc: Any) -> Any:
 def _cumulative(
     law: Law, upper: bool, logarithm: bool, x: Any, shapes: Any, loc: Any, scale: Any
 ) -> Any:
+    if law.cdf is None:
+        refuse("cdf", "this distribution")
     _, safe, shapes, scale, below, above, wrong = _prepared(law, x, shapes, loc, scale)
     direct = law.log_sf if upper else law.log_cdf
     if logarithm and direct is not None:
@@ -230,6 +69,25 @@ def _cumulative(
     value = np.where(below, high if upper else low, value)
     value = np.where(above, low if upper else high, value)
     return np.where(wrong, numpy.nan, value)[()]
+
+
+def _quantile(law: Law, upper: bool, q: Any, shapes: Any, loc: Any, scale: Any) -> Any:
+    """The inverse of the distribution function, or of the survival function."""
+    q, loc, scale, *shapes = inexact(q, loc, scale, *shapes)
+    q, loc, scale, *shapes = np.broadcast_arrays(q, loc, scale, *shapes)
+    wrong = np.logical_not(law.valid(*shapes) & (scale > 0) & (q >= 0) & (q <= 1))
+    shapes = [np.where(wrong, 1.0, s) for s in shapes]
+    low, high = law.support(*shapes)
+    first, last = (q == 1, q == 0) if upper else (q == 0, q == 1)
+    safe = np.where(wrong | first | last, 0.5, q)
+    if upper and law.upper is not None:
+        value = law.upper(safe, *shapes)
+    else:
+        value = law.quantile(1 - safe if upper else safe, *shapes)  # type: ignore[misc]
+    value = np.where(first, low, np.where(last, high, value))
+    infinite = np.isinf(np.stop_gradient(value))  # depends on no parameter
+    moved = np.where(infinite, 0.0, value) * scale + loc
+    return np.where(wrong, numpy.nan, np.where(infinite, value, moved))[()]
 
 
 def _law(self: Any, discrete: bool) -> Law | None:
@@ -274,6 +132,47 @@ def cumulative(name: str, discrete: bool = False) -> Callable[..., Any]:
     return method
 
 
+def quantile(name: str) -> Callable[..., Any]:
+    """The method ppf or isf."""
+
+    def method(self: Any, q: Any, *args: Any, **kwds: Any) -> Any:
+        law = _law(self, False)
+        if law is None or law.quantile is None:
+            return NotImplemented
+        shapes, loc, scale = self._parse_args(*args, **kwds)
+        return _quantile(law, name == "isf", q, shapes, loc, scale)
+
+    return method
+
+
+# -- vectors of probabilities ----------------------------------------------------------------------
+
+
+def log_dirichlet(self: Any, x: Any, alpha: Any) -> Any:
+    x, alpha = inexact(x, alpha)
+    if x.shape[0] + 1 == alpha.shape[0]:
+        x = np.concatenate([x, 1.0 - x.sum(axis=0, keepdims=True)], axis=0)
+    weights = alpha.reshape(-1, *[1] * (x.ndim - 1))
+    logs = np.special.gammaln(alpha.sum()) - np.special.gammaln(alpha).sum()
+    return (logs + np.special.xlogy(weights - 1, x).sum(axis=0))[()]
+
+
+def dirichlet_density(self: Any, x: Any, alpha: Any) -> Any:
+    return np.exp(log_dirichlet(self, x, alpha))
+
+
+def log_multinomial(self: Any, x: Any, n: Any, p: Any) -> Any:
+    x, n, p = inexact(x, n, p)
+    p = np.concatenate([p[..., :-1], 1.0 - p[..., :-1].sum(axis=-1, keepdims=True)], axis=-1)
+    logs = np.special.gammaln(n + 1) - np.special.gammaln(x + 1).sum(axis=-1)
+    good = (x.sum(axis=-1) == n) & (x >= 0).all(axis=-1)
+    return np.where(good, logs + np.special.xlogy(x, p).sum(axis=-1), -numpy.inf)[()]
+
+
+def multinomial_mass(self: Any, x: Any, n: Any, p: Any) -> Any:
+    return np.exp(log_multinomial(self, x, n, p))
+
+
 # -- the normal distribution of vectors ------------------------------------------------------------
 
 
@@ -305,7 +204,7 @@ def _log_normal(x: Any, mean: Any, cov: Any) -> Any:
     options: dict[str, Any] = {"lower": True, "transpose": "N", "unit_diagonal": False}
     white = triangular_solve(factors, columns, **options)[..., 0]
     logs = np.log(np.diagonal(factor)).sum()
-    out = -(dim * _HALF_LOG_TAU) - logs - 0.5 * (white * white).sum(-1)
+    out = -(dim * HALF_LOG_TAU) - logs - 0.5 * (white * white).sum(-1)
     return out.squeeze()[()]
 
 

@@ -24,7 +24,10 @@ from lazynp.interop import (
     _distances as distances,
     _filters as filters,
     _fourier as fourier,
+    _grids as grids,
+    _integrals as integrals,
     _linalg as linalg,
+    _linear as linear,
     _matrix_functions as matrix,
     _quadrature as quadrature,
     _searches as searches,
@@ -32,6 +35,7 @@ from lazynp.interop import (
     _special as special,
     _splines as splines,
     _stats as stats,
+    _summaries as summaries,
 )
 from lazynp.interop._calls import any_traced
 
@@ -63,9 +67,19 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
         filters,
         "convolve correlate convolve1d correlate1d gaussian_filter gaussian_filter1d "
         "uniform_filter uniform_filter1d laplace sobel prewitt map_coordinates",
+    )
+    | {n: linear.order_filter(n) for n in ("minimum_filter", "maximum_filter", "median_filter")},
+    "scipy.signal": _named(signals, "convolve correlate fftconvolve convolve2d lfilter sosfilt")
+    | _named(summaries, "welch periodogram"),
+    "scipy.spatial.distance": _named(distances, "cdist pdist squareform")
+    | {
+        name: distances.between(name)
+        for name in "euclidean sqeuclidean cityblock chebyshev minkowski cosine correlation "
+        "canberra braycurtis seuclidean mahalanobis".split()
+    },
+    "scipy.stats": _named(
+        summaries, "zscore zmap gmean hmean moment skew kurtosis sem variation entropy"
     ),
-    "scipy.signal": _named(signals, "convolve correlate fftconvolve convolve2d lfilter sosfilt"),
-    "scipy.spatial.distance": _named(distances, "cdist pdist squareform"),
     "scipy.fft": {
         name: fourier.transform(name) for name in "fft ifft rfft irfft hfft ihfft".split()
     }
@@ -77,12 +91,30 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
     | {name: fourier.cosine_of_many(name) for name in "dctn idctn dstn idstn".split()},
 }
 
+# module -> name -> the argument that it is linear in, and whether along an axis
+LINEAR: dict[str, dict[str, Function]] = {
+    "scipy.signal": {
+        name: functools.partial(linear.along_axis, argument=argument)
+        for argument, names in (
+            ("x", "savgol_filter filtfilt sosfiltfilt hilbert resample resample_poly decimate"),
+            ("data", "detrend"),
+        )
+        for name in names.split()
+    },
+    "scipy.ndimage": dict.fromkeys(
+        "shift zoom rotate affine_transform spline_filter".split(), linear.of_whole
+    ),
+    "scipy.interpolate": {"griddata": functools.partial(linear.of_whole, argument="values")},
+    "scipy.sparse.linalg": {"spsolve": functools.partial(linear.of_whole, argument="b")},
+}
+
 # class -> method -> ours; NotImplemented means SciPy's
 _CONTINUOUS = "scipy.stats._distn_infrastructure:rv_continuous"
 _DISCRETE = "scipy.stats._distn_infrastructure:rv_discrete"
 METHODS: dict[str, dict[str, Function]] = {
     _CONTINUOUS: {n: stats.density(n) for n in ("pdf", "logpdf")}
-    | {n: stats.cumulative(n) for n in ("cdf", "logcdf", "sf", "logsf")},
+    | {n: stats.cumulative(n) for n in ("cdf", "logcdf", "sf", "logsf")}
+    | {n: stats.quantile(n) for n in ("ppf", "isf")},
     _DISCRETE: {n: stats.density(n, True) for n in ("pmf", "logpmf")}
     | {n: stats.cumulative(n, True) for n in ("cdf", "logcdf", "sf", "logsf")},
     "scipy.stats._multivariate:multivariate_normal_gen": {
@@ -90,7 +122,17 @@ METHODS: dict[str, dict[str, Function]] = {
         "pdf": stats.normal_of_vectors(False),
         "__call__": stats.frozen_normal,
     },
+    "scipy.stats._multivariate:dirichlet_gen": {
+        "logpdf": stats.log_dirichlet,
+        "pdf": stats.dirichlet_density,
+    },
+    "scipy.stats._multivariate:multinomial_gen": {
+        "logpmf": stats.log_multinomial,
+        "pmf": stats.multinomial_mass,
+    },
     "scipy.interpolate._cubic:CubicSpline": {"__init__": splines.cubic},
+    "scipy.interpolate._cubic:PchipInterpolator": {"__init__": grids.pchip},
+    "scipy.interpolate._rgi:RegularGridInterpolator": {"__init__": grids.regular_grid},
     "scipy.interpolate._interpolate:interp1d": {"__init__": splines.interp1d},
 } | {
     place: {
@@ -103,14 +145,19 @@ METHODS: dict[str, dict[str, Function]] = {
 ALWAYS: dict[str, dict[str, Function]] = {
     "scipy.interpolate._interpolate:interp1d": {"__call__": splines.interp1d_at},
     "scipy.interpolate._interpolate:_PPolyBase": {"__call__": splines.piecewise},
+    "scipy.interpolate._rgi:RegularGridInterpolator": {"__call__": grids.regular_grid_at},
 }
 SEARCHES: dict[str, dict[str, Function]] = {
     "scipy.optimize": dict.fromkeys(
         ("brentq", "brenth", "bisect", "ridder", "toms748"), searches.scalar_root
     )
-    | _named(searches, "newton root_scalar root fsolve minimize minimize_scalar"),
+    | _named(
+        searches,
+        "newton root_scalar root fsolve minimize minimize_scalar least_squares curve_fit",
+    ),
+    "scipy.integrate": _named(integrals, "quad odeint solve_ivp"),
 }
-_TABLES = (FUNCTIONS, METHODS, ALWAYS, SEARCHES)
+_TABLES = (FUNCTIONS, METHODS, ALWAYS, SEARCHES, LINEAR)
 
 
 # -- dispatch --------------------------------------------------------------------------------------
@@ -156,7 +203,11 @@ def _search(original: Function, ours: Function) -> Function:
     return dispatched
 
 
-_KINDS = dict(zip(map(id, _TABLES), (_function, _method, _always, _search), strict=True))
+def _linear(original: Function, ours: Function) -> Function:
+    return _function(original, ours(original))
+
+
+_KINDS = dict(zip(map(id, _TABLES), (_function, _method, _always, _search, _linear), strict=True))
 
 # -- the hook --------------------------------------------------------------------------------------
 

@@ -74,7 +74,7 @@ def _products(jaxpr: Jaxpr) -> int:
     """Multiplications and additions of the contraction that has most of them."""
     most = 0
     for eqn in jaxpr.eqns:
-        if eqn.primitive.name == "dot_general":
+        if eqn.primitive.name in ("dot_general", "dot_no_nan"):
             (contracted, _), _ = eqn.params["dimension_numbers"]
             shape = eqn.inputs[0].aval.shape
             most = max(most, 2 * eqn.outputs[0].aval.size * math.prod(shape[k] for k in contracted))

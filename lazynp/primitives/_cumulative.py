@@ -15,7 +15,7 @@ import numpy as np
 from lazynp._avals import Aval, aval_of
 from lazynp._fronts import BUILT, fastpath
 from lazynp._primitive import NOT_LINEAR, Primitive, Undefined
-from lazynp.primitives import elementwise
+from lazynp.primitives import elementwise, elementwise_emit as e
 from lazynp.primitives._extrema import pick_larger, pick_smaller
 from lazynp.primitives._layout import (
     BOOL,
@@ -26,6 +26,7 @@ from lazynp.primitives._layout import (
     reverse,
     spread,
 )
+from lazynp.primitives.elementwise_transcendental import log_share
 from lazynp.primitives.shaping import pad
 
 Step = Callable[..., Any]  # (b, accumulated, element) -> accumulated; see scan for `by`
@@ -175,7 +176,7 @@ def _linear_recurrence_reference(a: Any, x: Any, *, axis: int, backwards: bool) 
     if backwards:
         factors, rows = factors[::-1], rows[::-1]
     for i in range(1, len(rows)):
-        rows[i] += factors[i] * rows[i - 1]
+        rows[i] += elementwise.multiply_no_nan.reference(factors[i], rows[i - 1])
     return out
 
 
@@ -190,14 +191,22 @@ def _recur_in_python(factors: Any, rows: Any, backwards: bool) -> None:
         pairs = zip(rows[place].tolist(), factors[place].tolist(), strict=True)
         first = next(pairs, (0.0, 0.0))[0]
         steps = itertools.accumulate(
-            pairs, lambda last, pair: pair[1] * last + pair[0], initial=first
+            pairs, lambda last, pair: _product(pair[1], last) + pair[0], initial=first
         )
         rows[place] = list(steps)[: len(rows)]
 
 
+def _product(factor: Any, last: Any) -> Any:
+    product = factor * last
+    return 0.0 if product != product and (factor == 0 or last == 0) else product
+
+
 def _linear_recurrence_lower(b: Any, a: Any, x: Any, *, axis: int, backwards: bool) -> Any:
     def step(b: Any, acc: Any, elem: Any, factor: Any) -> Any:
-        return b.binary("stablehlo.add", elem, b.product(factor, acc))
+        product = b.product(factor, acc)
+        zero = b.or_(*(e.is_(b, v, "EQ", 0) for v in (factor, acc)))
+        lost = b.and_(e.is_nan(b, product), zero)
+        return b.binary("stablehlo.add", elem, b.select(lost, e.like(b, 0, product), product))
 
     return scan(b, x, axis, step, backwards, by=a)
 
@@ -209,7 +218,7 @@ def _linear_recurrence_jvp(
     y = linear_recurrence(a, x, axis=axis, backwards=backwards)
     drive = dx
     if da is not None:
-        drive = elementwise.multiply(da, previous(y, axis, 0, backwards))
+        drive = elementwise.multiply_no_nan(da, previous(y, axis, 0, backwards))
         drive = drive if dx is None else elementwise.add(drive, dx)
     if drive is None:
         return y, None
@@ -233,7 +242,8 @@ def _linear_recurrence_batch(
     return linear_recurrence(a, x, axis=axis + 1, backwards=backwards)
 
 
-# y[i] = a[i] * y[i - 1] + x[i], with y[0] = x[0]; `backwards` starts at the other end
+# y[i] = a[i] * y[i - 1] + x[i], with y[0] = x[0]; `backwards` starts at the other end. Zero times
+# infinity is zero, as in `multiply_no_nan`
 linear_recurrence = Primitive(
     "linear_recurrence",
     abstract=_linear_recurrence_abstract,
@@ -285,7 +295,7 @@ def _accumulation(
 
 def cumprod_tangent(x: Any, out: Any, dx: Any, axis: int) -> Any:
     """d(p[i]) = x[i] d(p[i - 1]) + p[i - 1] dx[i]. Correct where x is zero, unlike a quotient."""
-    drive = elementwise.multiply(previous(out, axis, 1), dx)
+    drive = elementwise.multiply_no_nan(previous(out, axis, 1), dx)
     return linear_recurrence(x, drive, axis=axis, backwards=False)
 
 
@@ -301,13 +311,8 @@ cumprod = _accumulation(
 def _log_sums(name: str, ufunc: np.ufunc, combine: Primitive, power: Primitive) -> Primitive:
     def tangent(x: Any, out: Any, dx: Any, axis: int) -> Any:
         """d(y[i]) = e^(y[i - 1] - y[i]) d(y[i - 1]) + e^(x[i] - y[i]) dx[i]."""
-        whole = elementwise.select(elementwise.equal(out, np.inf), 0.0, out)
-        before = previous(whole, axis, -np.inf)
-        empty = elementwise.equal(out, -np.inf)  # a sum of nothing depends on nothing before it
-        kept = elementwise.select(empty, 0.0, power(elementwise.subtract(before, whole)))
-        share = elementwise.select(elementwise.equal(x, np.inf), 0.0, x)
-        share = power(elementwise.subtract(share, whole))
-        drive = elementwise.multiply_no_nan(dx, share)
+        kept = power(log_share(previous(out, axis, -np.inf), out))
+        drive = elementwise.multiply_no_nan(dx, power(log_share(x, out)))
         return linear_recurrence(kept, drive, axis=axis, backwards=False)
 
     return _accumulation(name, ufunc, lambda aval: combine.lower, tangent, (30.0, 30.0))

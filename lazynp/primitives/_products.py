@@ -104,7 +104,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple
         parts.append((previous(product, axis, 1, backwards), previous(change, axis, 0, backwards)))
     (ahead, d_ahead), (behind, d_behind) = parts
     return out, elementwise.add(
-        elementwise.multiply(d_ahead, behind), elementwise.multiply(ahead, d_behind)
+        elementwise.multiply_no_nan(d_ahead, behind), elementwise.multiply_no_nan(ahead, d_behind)
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from lazynp._avals import Aval, In, aval_of, aval_of_operand
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import elementwise, shaping
+from lazynp.primitives._layout import reduce_by
 
 # ((x's contracted axes, y's), (x's batch axes, y's)), as in StableHLO
 AxisPairs = tuple[tuple[int, ...], tuple[int, ...]]
@@ -132,19 +133,32 @@ def _int64_product(b: Any, x: Any, y: Any, dimension_numbers: DimensionNumbers) 
     return b.dot_general(x, y, tuple(last), (batch, batch))
 
 
+def _dot_general_tangent(product: Primitive, primals: Any, tangents: Any, numbers: Any) -> Any:
+    """The sum of the products with each tangent."""
+    (x, y), (x_dot, y_dot) = primals, tangents
+    terms = []
+    if x_dot is not None:
+        terms.append(product(x_dot, y, dimension_numbers=numbers))
+    if y_dot is not None:
+        terms.append(product(x, y_dot, dimension_numbers=numbers))
+    if len(terms) == 2:
+        return elementwise.add(*terms)
+    return terms[0] if terms else None
+
+
 def _dot_general_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, dimension_numbers: DimensionNumbers
 ) -> tuple[Any, Any]:
-    (x, y), (x_dot, y_dot) = primals, tangents
-    out = dot_general(x, y, dimension_numbers=dimension_numbers)
-    terms = []
-    if x_dot is not None:
-        terms.append(dot_general(x_dot, y, dimension_numbers=dimension_numbers))
-    if y_dot is not None:
-        terms.append(dot_general(x, y_dot, dimension_numbers=dimension_numbers))
-    if len(terms) == 2:
-        return out, elementwise.add(*terms)
-    return out, terms[0] if terms else None
+    out = dot_general(*primals, dimension_numbers=dimension_numbers)
+    return out, _dot_general_tangent(dot_no_nan, primals, tangents, dimension_numbers)
+
+
+def _dot_general_linearize(
+    primals: Sequence[Any], tangents: Sequence[Any], *, dimension_numbers: DimensionNumbers
+) -> tuple[Any, Any]:
+    """The plain products: run backwards, a tangent that is infinite is not known yet."""
+    out = dot_general(*primals, dimension_numbers=dimension_numbers)
+    return out, _dot_general_tangent(dot_general, primals, tangents, dimension_numbers)
 
 
 def _dot_general_transpose(
@@ -169,16 +183,23 @@ def _dot_general_transpose(
 def _product(ct: Any, x: Any, dimension_numbers: DimensionNumbers) -> Any:
     """A contraction; of nothing contracted the plain products, where zero times infinity is zero
     (the derivative of sqrt(x @ x) at 0)."""
-    (contracted, _), (batch, _) = dimension_numbers
-    if contracted or batch:
+    (contracted, _), (batch, x_batch) = dimension_numbers
+    if contracted:
         return dot_general(ct, x, dimension_numbers=dimension_numbers)
-    ones = (1,) * x.aval.ndim
-    column = shaping.reshape(ct, shape=(*ct.aval.shape, *ones)) if ct.aval.shape else ct
-    return elementwise.multiply_no_nan(column, x)
+    # batch axes are first in ct
+    free = _free_axes(x.aval.ndim, (), x_batch)
+    row = _transposed(x, (*x_batch, *free))
+    mine, shape = ct.aval.shape[len(batch) :], row.aval.shape
+    if mine and free:
+        row = shaping.reshape(
+            row, shape=(*shape[: len(batch)], *(1 for _ in mine), *shape[len(batch) :])
+        )
+    column = shaping.reshape(ct, shape=(*ct.aval.shape, *(1 for _ in free))) if free else ct
+    return elementwise.multiply_no_nan(column, row)
 
 
-def _dot_general_batch(
-    size: int, batched: Sequence[bool], x: Any, y: Any, *, dimension_numbers: DimensionNumbers
+def _batched(
+    product: Primitive, batched: Sequence[bool], x: Any, y: Any, dimension_numbers: DimensionNumbers
 ) -> Any:
     """If both are batched, add a batch axis; if one is, add a free axis."""
     (lc, rc), (lb, rb) = dimension_numbers
@@ -190,11 +211,17 @@ def _dot_general_batch(
     lc, lb = shifted(lc, x_batched), shifted(lb, x_batched)
     rc, rb = shifted(rc, y_batched), shifted(rb, y_batched)
     if x_batched and y_batched:
-        return dot_general(x, y, dimension_numbers=((lc, rc), ((0, *lb), (0, *rb))))
-    out = dot_general(x, y, dimension_numbers=((lc, rc), (lb, rb)))
+        return product(x, y, dimension_numbers=((lc, rc), ((0, *lb), (0, *rb))))
+    out = product(x, y, dimension_numbers=((lc, rc), (lb, rb)))
     # the new axis comes first among x's free axes, or first among y's
     at = len(lb) if x_batched else x.aval.ndim - len(lc)
     return _transposed(out, (at, *(i for i in range(out.ndim) if i != at)))
+
+
+def _dot_general_batch(
+    size: int, batched: Sequence[bool], x: Any, y: Any, *, dimension_numbers: DimensionNumbers
+) -> Any:
+    return _batched(dot_general, batched, x, y, dimension_numbers)
 
 
 dot_general = Primitive(
@@ -207,5 +234,92 @@ dot_general = Primitive(
     jvp=_dot_general_jvp,
     transpose=_dot_general_transpose,
     batch=_dot_general_batch,
+    linearize=_dot_general_linearize,
     kind="contract",
 )
+
+
+# -- dot_no_nan ----------------------------------------------------------------------------------
+
+
+def _dot_no_nan_reference(x: Any, y: Any, *, dimension_numbers: DimensionNumbers) -> Any:
+    with np.errstate(invalid="ignore"):
+        out = _dot_general_reference(x, y, dimension_numbers=dimension_numbers)
+    if (total := np.add.reduce(out, axis=None)) == total:  # quicker than to look for a nan
+        return out
+    lost = np.isnan(out)
+    if not lost.any():
+        return out
+    (lc, rc), (lb, rb) = dimension_numbers
+    x_free, y_free = _free_axes(x.ndim, lc, lb), _free_axes(y.ndim, rc, rb)
+    left = x.transpose((*lc, *lb, *x_free)).reshape((-1, *(x.shape[i] for i in lb + x_free)))
+    right = y.transpose((*rc, *rb, *y_free)).reshape((-1, *(y.shape[i] for i in rb + y_free)))
+    left = left.reshape((*left.shape, *(1 for _ in y_free)))
+    n = 1 + len(lb)
+    right = right.reshape((*right.shape[:n], *(1 for _ in x_free), *right.shape[n:]))
+    total = np.zeros_like(out)
+    with np.errstate(invalid="ignore"):
+        for row, column in zip(left, right, strict=True):
+            total += elementwise.multiply_no_nan.reference(row, column)
+    return np.where(lost, total, out)[()]
+
+
+def _dot_no_nan_lower(b: Any, x: Any, y: Any, *, dimension_numbers: DimensionNumbers) -> Any:
+    out = _dot_general_lower(b, x, y, dimension_numbers=dimension_numbers)
+    if out.aval.size == 0 or x.aval.size == 0 or not hasattr(b, "if_"):  # none in kernels
+        return out
+    lost = b.compare(out, out, "NE")
+    dims = tuple(range(out.aval.ndim))
+    some = reduce_by(b, "stablehlo.or", lost, False, dims) if dims else lost
+
+    def one_by_one(b: Any) -> Any:
+        return [b.select(lost, _products(b, x, y, dimension_numbers), out)]
+
+    return b.if_(some, one_by_one, lambda b: [out])[0]
+
+
+def _products(b: Any, x: Any, y: Any, dimension_numbers: DimensionNumbers) -> Any:
+    """The sum of the products that are not nan, without a kernel for matrices."""
+    (lc, rc), (lb, rb) = dimension_numbers
+    x_free, y_free = _free_axes(x.aval.ndim, lc, lb), _free_axes(y.aval.ndim, rc, rb)
+    sizes = [x.aval.shape[i] for i in (*lb, *x_free)] + [y.aval.shape[i] for i in y_free]
+    count, m, k = len(lb), len(x_free), len(lc)
+    shape = (*sizes, *(x.aval.shape[i] for i in lc))
+    mine = {axis: i for i, axis in enumerate((*lb, *x_free))}
+    mine |= {axis: len(sizes) + i for i, axis in enumerate(lc)}
+    other = {axis: i for i, axis in enumerate(rb)}
+    other |= {axis: count + m + i for i, axis in enumerate(y_free)}
+    other |= {axis: len(sizes) + i for i, axis in enumerate(rc)}
+    rows = b.broadcast_in_dim(x, shape, tuple(mine[i] for i in range(len(mine))))
+    columns = b.broadcast_in_dim(y, shape, tuple(other[i] for i in range(len(other))))
+    products = elementwise.multiply_no_nan.lower(b, rows, columns)
+    axes = tuple(range(len(sizes), len(sizes) + k))
+    return reduce_by(b, "stablehlo.add", products, 0, axes) if k else products
+
+
+def _dot_no_nan_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, dimension_numbers: DimensionNumbers
+) -> tuple[Any, Any]:
+    out = dot_no_nan(*primals, dimension_numbers=dimension_numbers)
+    return out, _dot_general_tangent(dot_no_nan, primals, tangents, dimension_numbers)
+
+
+def _dot_no_nan_batch(
+    size: int, batched: Sequence[bool], x: Any, y: Any, *, dimension_numbers: DimensionNumbers
+) -> Any:
+    return _batched(dot_no_nan, batched, x, y, dimension_numbers)
+
+
+# a product with a tangent: zero times infinity is zero, as in `multiply_no_nan`
+dot_no_nan = Primitive(
+    "dot_no_nan",
+    abstract=_dot_general_abstract,
+    explicit=_dot_general_explicit,
+    reference=_dot_no_nan_reference,
+    lower=_dot_no_nan_lower,
+    jvp=_dot_no_nan_jvp,
+    transpose=_dot_general_transpose,
+    batch=_dot_no_nan_batch,
+    kind="contract",
+)
+FORWARDS = {dot_general: dot_no_nan}  # of linear operations, when tangents are known

@@ -126,17 +126,20 @@ log1p = _function(
 )  # NumPy's own has an absolute error for complex numbers
 
 
-def _below(v: Any) -> Any:
-    """For exponents in derivatives: where inf - inf occurs, only the tangent remains, as in JAX."""
-    return select(equal(v, np.inf), 0.0, v)
+def log_share(v: Any, ans: Any) -> Any:
+    """The logarithm of the part of a sum that a term is: where both are infinite, of a whole as in
+    JAX, and of nothing where the sum is of nothing.
+    """
+    same = select(equal(v, -np.inf), -np.inf, 0.0)
+    return select(equal(v, ans), same, subtract(v, ans))
 
 
 logaddexp = row(
     "logaddexp",
     f.logaddexp,
     [
-        lambda g, ans, x, y: multiply_no_nan(g, exp(subtract(_below(x), _below(ans)))),
-        lambda g, ans, x, y: multiply_no_nan(g, exp(subtract(_below(y), _below(ans)))),
+        lambda g, ans, x, y: multiply_no_nan(g, exp(log_share(x, ans))),
+        lambda g, ans, x, y: multiply_no_nan(g, exp(log_share(y, ans))),
     ],
     ulp=4,
     scale=1.0,  # the sum passes through zero
@@ -146,8 +149,8 @@ logaddexp2 = row(
     "logaddexp2",
     f.logaddexp2,
     [
-        lambda g, ans, x, y: multiply_no_nan(g, exp2(subtract(_below(x), _below(ans)))),
-        lambda g, ans, x, y: multiply_no_nan(g, exp2(subtract(_below(y), _below(ans)))),
+        lambda g, ans, x, y: multiply_no_nan(g, exp2(log_share(x, ans))),
+        lambda g, ans, x, y: multiply_no_nan(g, exp2(log_share(y, ans))),
     ],
     ulp=4,
     scale=1.0,

@@ -52,6 +52,7 @@ from lazynp.primitives._layout import (
 )
 from lazynp.primitives._products import other_products
 from lazynp.primitives.elementwise_emit import in_float32
+from lazynp.primitives.elementwise_transcendental import log_share
 
 __all__ = [
     "argmax",
@@ -138,7 +139,7 @@ def _reduce_prod_tangent(x: Any, out: Any, dx: Any, axes: Axes) -> Any:
         x, dx = (reshape(transpose(v, permutation=(*kept, *axes)), shape=shape) for v in (x, dx))
         axes = (len(kept),)
     others = other_products(x, axis=max(axes))
-    return reduce_sum(elementwise.multiply(dx, others), axes=axes)
+    return reduce_sum(elementwise.multiply_no_nan(dx, others), axes=axes)
 
 
 reduce_prod = _reduction("reduce_prod", np.multiply, _reduce_prod_lower, _reduce_prod_tangent)
@@ -162,8 +163,7 @@ def _log_sum(name: str, ufunc: np.ufunc, power: Primitive, log: Primitive) -> Pr
 
     def tangent(x: Any, out: Any, dx: Any, axes: Axes) -> Any:
         spread = broadcast_in_dim(out, shape=x.shape, dims=kept_axes(len(x.shape), axes))
-        x, spread = (elementwise.select(elementwise.equal(v, np.inf), 0.0, v) for v in (x, spread))
-        share = power(elementwise.subtract(x, spread))
+        share = power(log_share(x, spread))
         return reduce_sum(elementwise.multiply_no_nan(dx, share), axes=axes)
 
     return _reduction(name, ufunc, in_float32(lower), tangent, cost=(30.0, 6.0))

@@ -14,7 +14,7 @@ from lazynp._node import VALUE, Node, aval_of_node
 from lazynp._primitive import Missing, Undefined
 from lazynp._recorder import inside_operation, local
 from lazynp._trace import staging
-from lazynp.primitives import indexing, shaping
+from lazynp.primitives import contraction, indexing, shaping
 from lazynp.transforms import _kept
 from lazynp.transforms._stack import results, zeros
 from lazynp.transforms._sums import Sums, written_parts
@@ -22,6 +22,7 @@ from lazynp.transforms._tape import Entry, LinearTracer, expanded, needed
 from lazynp.transforms._templates import KINDS, Steps, Table, Unfit, known_by
 
 _transposes = Table()
+_FORWARDS: dict[Any, Any] = contraction.FORWARDS
 
 
 class Linearized:
@@ -73,7 +74,8 @@ class Linearized:
                 env[tracer] = zeros(tracer.aval) if t is None else t
         for entry in self.tape:
             operands = [env[a] if isinstance(a, LinearTracer) else known(a) for a in entry.operands]
-            out = entry.primitive(*operands, **entry.params)  # type: ignore[operator]
+            primitive: Any = _FORWARDS.get(entry.primitive, entry.primitive)
+            out = primitive(*operands, **entry.params)
             env.update(zip(entry.outs, results(entry.primitive, out), strict=True))
         return [
             env[o] if isinstance(o, LinearTracer) else None if o is None else known(o)

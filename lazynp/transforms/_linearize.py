@@ -168,7 +168,7 @@ _replayed = in_front(
 )  # fmt: skip
 
 
-_BILINEAR = {"multiply", "multiply_no_nan", "dot_general", "convolution"}
+_BILINEAR = {"multiply", "multiply_no_nan", "dot_general", "dot_no_nan", "convolution"}
 
 
 class TransposeTrace(LinearTrace):

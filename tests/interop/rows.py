@@ -19,6 +19,8 @@ import scipy.spatial.distance as ssd
 import scipy.special
 import scipy.stats
 
+from tests.interop.more_rows import MORE
+
 X = numpy.array([0.3, 0.7, 1.2, 0.9])
 _rng = numpy.random.default_rng(0)
 M = _rng.normal(size=(4, 4)) + 4 * numpy.eye(4)
@@ -393,5 +395,7 @@ ROWS = {
         ("distance", DISTANCE), ("sparse", SPARSE), ("fft", FFT), ("stats", STATS),
     )
     for name, row in rows.items()
+} | {
+    f"{module}: {name} (more)": row for module, rows in MORE.items() for name, row in rows.items()
 }  # fmt: skip
 _ = math

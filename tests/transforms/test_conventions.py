@@ -128,6 +128,8 @@ def test_leaves_may_be_said_to_be_leaves() -> None:
 POINTS: list[tuple[Any, tuple[float, ...], list[float]]] = [
     (np.logaddexp, (INF, INF), [1, 1]),
     (np.logaddexp, (-INF, INF), [0, 1]),
+    (np.logaddexp, (INF, 0.0), [1, 0]),
+    (np.logaddexp, (-INF, -INF), [0, 0]),
     (np.logaddexp, (-INF, 0.0), [0, 1]),
     (np.logaddexp2, (INF, -INF), [1, 0]),
     (np.hypot, (0.0, 0.0), [0.5, 0.5]),

@@ -13,7 +13,7 @@ import pytest
 
 import lazynp as np
 from lazynp import check_grads, grad, jacfwd, jit, jvp, vmap
-from lazynp.primitives import elementwise
+from lazynp.primitives import contraction, elementwise
 
 INF, NAN = numpy.inf, numpy.nan
 EXECUTIONS = ["compiled", "reference", "adaptive"]
@@ -29,6 +29,8 @@ def masked(f: Any, otherwise: float = 0.0) -> Any:
     return lambda x: np.where(x > 0, f(x), otherwise).sum()
 
 
+KEEP = numpy.array([0.0, 1.0, 1.0])
+WEIGHTS = numpy.array([[0.0, 1, 0], [0, 0, 2], [0, 1, 1]])
 POINTS: dict[str, tuple[Any, list[float], list[float]]] = {
     "sqrt": (masked(np.sqrt), [0, 1, 4], [0, 0.5, 0.25]),
     "cbrt": (masked(np.cbrt), [0, 1], [0, 1 / 3]),
@@ -59,6 +61,40 @@ POINTS: dict[str, tuple[Any, list[float], list[float]]] = {
         lambda x: np.where(x.std() > 0, (x - x.mean()) / x.std(), 0).sum(), [1, 1], [0, 0],
     ),
     "x sqrt x": (lambda x: (x * np.sqrt(x)).sum(), [0, 4], [0, 3]),
+    "dot": (lambda x: KEEP @ np.sqrt(x), [0, 1, 4], [0, 0.5, 0.25]),
+    "dot from the right": (lambda x: np.log(x) @ KEEP, [0, 1, 4], [0, 1, 0.25]),
+    "matmul": (lambda x: (WEIGHTS @ np.sqrt(x)).sum(), [0, 1, 4], [0, 1, 0.75]),
+    "einsum": (lambda x: np.einsum("i,ji->", np.log(x), WEIGHTS), [0, 2, 4], [0, 1, 0.75]),
+    "both moving": (lambda x: np.dot(x, np.sqrt(x)), [0, 1, 4], [0, 1.5, 3]),
+    "bilinear": (lambda x: np.sqrt(x) @ np.diag(KEEP) @ np.sqrt(x), [0, 1, 4], [0, 1, 1]),
+    "norm of rows by einsum": (
+        lambda x: np.sqrt(np.einsum("ij,ij->i", x.reshape(2, 2), x.reshape(2, 2))).sum(),
+        [0, 0, 3, 4], [0, 0, 0.6, 0.8],
+    ),
+    "norm of rows by vecdot": (
+        lambda x: np.sqrt(np.vecdot(x.reshape(2, 2), x.reshape(2, 2))).sum(),
+        [0, 0, 3, 4], [0, 0, 0.6, 0.8],
+    ),
+    "norm of rows in a metric": (
+        lambda x: np.sqrt(np.einsum(
+            "ij,jk,ik->i", x.reshape(2, 2), np.eye(2), x.reshape(2, 2))).sum(),
+        [0, 0, 3, 4], [0, 0, 0.6, 0.8],
+    ),
+    "cumsum of a mask": (lambda x: np.cumsum(np.sqrt(x) * KEEP).sum(), [0, 1, 4], [0, 1, 0.25]),
+    "cumprod after a zero": (
+        lambda x: np.cumprod(np.concatenate([np.zeros(1), np.sqrt(x)])).sum(), [0, 1, 4], [0, 0, 0],
+    ),
+    "cumprod with a zero": (lambda x: np.cumprod(x).sum(), [2, 0, 3], [1, 8, 0]),
+    "prod with a zero": (
+        lambda x: np.prod(np.concatenate([np.zeros(1), np.sqrt(x)])), [0, 1, 4], [0, 0, 0],
+    ),
+    "running logarithm of a sum": (
+        lambda x: np.logaddexp.accumulate(x)[1:].sum(), [-INF, 0, 0], [0, 1.5, 0.5],
+    ),
+    "logarithm of an infinite sum": (np.logaddexp.reduce, [INF, 0.0], [1, 0]),
+    "logarithm of a sum of nothing": (
+        lambda x: np.logaddexp(x[0], x[1]), [-INF, -INF], [0, 0],
+    ),
     "logarithms of a softmax": (
         lambda x: np.where(x > -INF, x - np.log(np.exp(x).sum()), 0)[1], [-INF, 0, 0],
         [0, 0.5, -0.5],
@@ -100,6 +136,42 @@ def test_second_derivatives() -> None:
     with np.errstate(all="ignore"):
         numpy.testing.assert_allclose(numpy.diag(np.hessian(f)(x)), want, atol=1e-12)
         numpy.testing.assert_allclose(np.hvp(f, (x,), (np.ones(3),)), want, atol=1e-12)
+
+
+def test_second_derivatives_through_products_of_matrices() -> None:
+    x = np.array([0.0, 1.0, 4.0])
+    for f, want in (
+        (lambda x: KEEP @ (x * np.sqrt(x)), [0.0, 0.75, 0.375]),
+        (lambda x: np.sqrt(x) @ np.diag(KEEP) @ np.sqrt(x), [0.0, 0.0, 0.0]),
+    ):
+        with np.errstate(all="ignore"):
+            for made in (np.hessian(f), jit(np.hessian(f))):
+                numpy.testing.assert_allclose(numpy.diag(made(x)), want, atol=1e-12)
+
+
+@pytest.mark.parametrize("execution", ["compiled", "reference"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c16"])
+def test_products_of_matrices_with_tangents(dtype: str, execution: str) -> None:
+    """Those of `matmul`, but that a zero takes away what is infinite."""
+    rng = numpy.random.default_rng(0)
+    x, y = rng.normal(size=(2, 3, 4)).astype(dtype), rng.normal(size=(2, 4, 3)).astype(dtype)
+    x[0, 1], y[1, 2] = 0, 0
+    x[1, 0, 2] = y[0, 3, 1] = x[1, 2, 2] = INF
+    y[0, 0, 0], x[0, 2, 1] = NAN, INF
+    with numpy.errstate(all="ignore"):
+        terms = x[:, :, :, None] * y[:, None]
+        zero = (x[:, :, :, None] == 0) | (y[:, None] == 0)
+        terms[zero & numpy.isnan(terms)] = 0
+        want = terms.sum(2)
+    numbers = (((2,), (1,)), ((0,), (0,)))
+    with np.config(execution=execution), np.errstate(all="ignore"):
+        got = numpy.asarray(contraction.dot_no_nan(
+            np.array(x), np.array(y), dimension_numbers=numbers))  # fmt: skip
+    assert got.dtype == want.dtype and numpy.isfinite(want).any() and numpy.isnan(want).any()
+    numpy.testing.assert_array_equal(numpy.isnan(got), numpy.isnan(want))
+    finite = numpy.isfinite(want)
+    tolerance = {"f2": 1e-2, "f4": 1e-5}.get(dtype, 1e-12)
+    numpy.testing.assert_allclose(got[finite], want[finite], rtol=tolerance, atol=tolerance)
 
 
 SPECIAL = numpy.array([0.0, -0.0, 1.5, -2.0, INF, -INF, NAN])

@@ -95,8 +95,14 @@ def _frexp(x: Any) -> tuple[Any, Any]:
     return apply(e.frexp_mantissa, x), apply(e.frexp_exponent, x)
 
 
+def _isnat(x: Any) -> Any:
+    return host_call(np.isnat, x)
+
+
 def _modf(x: Any) -> tuple[Any, Any]:
     array = as_array(x)
+    if needs_host(array) or array.dtype.kind == "c":  # the latter is NumPy's error
+        return host_call(np.modf, array if array.dtype.kind != "c" else np.empty(0, array.dtype))
     if array.dtype.kind in "biu":  # in the floating dtype that holds them, float16 first
         array = apply(e.convert, array, dtype=resolve_dtypes(np.modf, (array.dtype, None, None))[0])
     whole = trunc(array)
@@ -238,6 +244,8 @@ isinf = _unary(e.isinf)
 """Whether x is infinite."""
 isnan = _unary(e.isnan)
 """Whether x is nan."""
+isnat = _Unary(np.isnat, _isnat)
+"""Whether x, a date or a duration, is no time."""
 lcm = _binary(e.lcm)
 """The least common multiple."""
 ldexp = _binary(e.ldexp)

@@ -34,7 +34,8 @@ def _exponent(x: Any, y: Any) -> Any:
     if value is None:
         check_later(e.less(new_array(exponent), 0), ValueError, _NEGATIVE_POWER)
         return e.maximum(y, 0)
-    if np.any(np.less(value, 0)):
+    nothing = type(base) is list and 0 in known(base).shape
+    if np.any(np.less(value, 0)) and not nothing:
         raise ValueError(_NEGATIVE_POWER)
     return y
 

@@ -201,6 +201,7 @@ def _matrix_transpose(self: Array) -> Array:
 
 
 def _set_flat(self: Array, value: Any) -> None:
+    check_writeable(self, name="array")
     flatiter(self)[:] = value
 
 

@@ -392,8 +392,8 @@ def _refuse_contents() -> None:
     """Python iterates over whatever has `__getitem__`. NumPy's scalars have it and refuse."""
     if BUILT:
         fastpath.refuse_contents(Scalar)
-        for kind, name in ((NDArray, "numpy.ndarray"), (ufuncs.ufunc, "numpy.ufunc")):
-            fastpath.name_in_errors(kind, name)  # as NumPy's classes
+        for kind in (NDArray, ufuncs.ufunc, flatiter):
+            fastpath.name_in_errors(kind, f"numpy.{kind.__name__}")  # as NumPy's classes
     else:  # where `hasattr` finds these two
         Scalar.__iter__ = None  # type: ignore[attr-defined]
         Scalar.__setitem__ = _no_assignment  # type: ignore[attr-defined]

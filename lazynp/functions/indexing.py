@@ -123,7 +123,7 @@ def _written(result: Array, out: Any) -> Any:
 
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """See `numpy.put`."""
-    x = target(a, "argument 1")
+    x = target(a, "argument 1", "put: output array")
     if needs_host(x):
         with write_on_host(x) as memory:
             given = v if isinstance(v, Array) else np.array(v, x.dtype)

@@ -143,6 +143,11 @@ def records_of_iterators(np: Any) -> Any:
     return first, flat.index, next(flat), x.flat[...], x.flat[()], len(flat), x.flat == 3
 
 
+def strings_written_into_an_array(np: Any) -> Any:
+    out = np.zeros(2, bool)
+    return np.strings.isdigit(np.array(["1", "a"]), out), out
+
+
 def iterated(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda np: [v + 0 for v in np.nditer(make(np))]
 
@@ -174,6 +179,15 @@ PROGRAMS: list[Callable[[Any], Any]] = [
     lambda np: np.isposinf(["a"]),
     lambda np: np.isneginf(np.ones(2, object)),
     lambda np: np.modf(np.ones(2, complex)),
+    lambda np: np.array(1, "i4").astype("f4", casting="no"),
+    lambda np: np.resize(np.arange(3, dtype=">f8"), 5),
+    lambda np: np.arange(None),
+    lambda np: np.array(["a"]).clip(1, 2),
+    lambda np: np.clip(np.array(5, object), 1, 2),
+    lambda np: np.arange(12.0).reshape(3, 4)[::-1].resize((3, 5)),
+    lambda np: np.broadcast_to(1.0, (2, 2)).put(0, 1),
+    lambda np: np.broadcast_to(1.0, (2, 2)).byteswap(inplace=True),
+    strings_written_into_an_array,
 ]
 
 

@@ -345,7 +345,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
             return
         try:
             new = _recorded_store(self, index, value, _getframe(1))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             store_what_fits(self, index, value)
             raise
         if new is not None:

@@ -56,7 +56,9 @@ def set_on_host(self: Array, index: Any, value: Any) -> None:
     index = to_host(index)
     if self.dtype != object or isinstance(value, Scalar) or not _is_whole(index, self.ndim):
         zero_d = type(value) is NDArray and not value.ndim
-        value = np.asarray(to_host(value)) if zero_d else to_host(value)
+        listed = isinstance(value, (list, tuple)) and self.dtype == object and not traced(value)
+        if not listed:  # arrays in a list become objects as they are, where NumPy finds no shape
+            value = np.asarray(to_host(value)) if zero_d else to_host(value)
     with write_lock:
         owner = self if self._base is None else self._base
         memory = exclusive(owner)
@@ -85,5 +87,5 @@ def store_what_fits(self: Array, index: Any, value: Any) -> None:
     memory = np.array(host_value(self._read()))
     try:
         memory[where] = value
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         self._write(from_host(memory, copy=False))

@@ -10,7 +10,8 @@ import numpy as np
 from lazynp._array import Array, array_of, concrete, from_host, new_array
 from lazynp._avals import Shape, on_device
 from lazynp._flush import host_value
-from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
+from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node, is_tracer
+from lazynp._values import knowable
 from lazynp.primitives import elementwise, shaping
 
 
@@ -71,7 +72,8 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
     except _Ragged:
         # raises with the shape that NumPy finds, unless the dtype is object
         np.array(_dummies(tree), dtype)
-        return new_array(from_host(np.array(_values(tree), dtype), copy=False))
+        held = tree if np.dtype(dtype) == object and _all_known(tree) else _values(tree)
+        return new_array(from_host(np.array(held, dtype), copy=False))
     try:
         found = np.result_type(*[p.dtype for p in pieces]) if dtype is None else np.dtype(dtype)
     except np.exceptions.DTypePromotionError:  # mixed dates and numbers
@@ -83,6 +85,15 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
     flat = [_flat(p, found) for p in _joined(pieces)]
     out = flat[0] if len(flat) == 1 else shaping.concatenate(*flat, axis=0)
     return out if out.shape == shape else shaping.reshape(out, shape=shape)
+
+
+def _all_known(tree: Any) -> bool:
+    """Whether NumPy can look at every array of a nested list: it keeps those that become objects,
+    and their names go on showing what is written.
+    """
+    if isinstance(tree, (list, tuple)):
+        return all(map(_all_known, tree))
+    return not isinstance(tree, Array) or knowable(tree._read()) and not is_tracer(tree._read())
 
 
 def _gather(item: Any, dtype: Any, pieces: list[Any]) -> Shape:

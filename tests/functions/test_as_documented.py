@@ -148,6 +148,28 @@ def strings_written_into_an_array(np: Any) -> Any:
     return np.strings.isdigit(np.array(["1", "a"]), out), out
 
 
+def arrays_as_objects(np: Any) -> Any:
+    x = np.ones(2)
+    a, b = np.empty(2, object), np.array([x, np.arange(3)], dtype=object)
+    a[:] = [x, np.zeros(3)]
+    a[0][0] = 5
+    a[1] += 1
+    c = np.empty((2, 2), object)
+    c[0] = [np.ones(2), None]
+    c[0, 0][1] = 3
+    return a, b, c, a[0] is x, b[0] is x, [v.shape for v in b]
+
+
+def arrays_of_arrays_joined(np: Any) -> Any:
+    a, b = np.array([np.ones(2), np.arange(3)], dtype=object), np.empty(2, object)
+    b[:] = [np.arange(2), None]
+    b[1] = np.arange(2) * 2
+    return (
+        np.concatenate(a), np.concatenate(a[::-1]), np.hstack(a), np.stack(b), np.vstack(b),
+        np.column_stack(b), np.concatenate(np.array([[1, 2], [3, 4]], object)),
+    )  # fmt: skip
+
+
 def iterated(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda np: [v + 0 for v in np.nditer(make(np))]
 
@@ -188,6 +210,9 @@ PROGRAMS: list[Callable[[Any], Any]] = [
     lambda np: np.broadcast_to(1.0, (2, 2)).put(0, 1),
     lambda np: np.broadcast_to(1.0, (2, 2)).byteswap(inplace=True),
     strings_written_into_an_array,
+    arrays_as_objects,
+    arrays_of_arrays_joined,
+    lambda np: np.concatenate(np.array([1, 2], object)),
 ]
 
 

@@ -221,10 +221,13 @@ def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: An
     raise refused
 
 
-def _objects(arguments: Any) -> Iterator[Any]:
+_DEEPEST = 4  # lists in lists that are searched: one may hold itself
+
+
+def _objects(arguments: Any, depth: int = 0) -> Iterator[Any]:
     """The objects with their own `__array_function__`, also inside lists of arguments."""
     for x in arguments:
-        if isinstance(x, (list, tuple)):
-            yield from _objects(x)
+        if isinstance(x, (list, tuple)) and depth < _DEEPEST:
+            yield from _objects(x, depth + 1)
         elif not isinstance(x, Array) and overrides(x):
             yield x

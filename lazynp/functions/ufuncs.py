@@ -60,7 +60,7 @@ def _power(x: Any, y: Any) -> Any:
     if type(y) in (int, float) and isinstance(x, Array):
         kind = x.dtype.kind
         if y == 2 and type(y) is int or (y == 2 and kind in "fc"):
-            return square(x) if kind != "b" else apply(e.power, x, y)
+            return square(x) if kind not in "bO" else apply(e.power, x, y)
         # a complex z ** 1 and z ** -1.0 have other zeros than z and 1/z
         cheap = y in _CHEAP and (kind == "f" or kind == "c" and (y == 0.5 or repr(y) == "-1"))
         if cheap:

@@ -213,6 +213,8 @@ PROGRAMS: list[Callable[[Any], Any]] = [
     arrays_as_objects,
     arrays_of_arrays_joined,
     lambda np: np.concatenate(np.array([1, 2], object)),
+    lambda np: np.stack(np.array([np.ones(2), np.ones(3)], dtype=object)),
+    lambda np: np.array([1, None], object) ** 2,
 ]
 
 

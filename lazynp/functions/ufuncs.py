@@ -118,7 +118,7 @@ def where_(c: Any, x: Any, y: Any) -> Any:
 def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
     xs = as_array(x), as_array(y)
     if needs_host(*xs):
-        return host_call(np.divmod, *xs)
+        return host_call(np.divmod, x, y)  # numbers of Python's take the array's dtype
     if any(v.dtype.kind == "c" for v in xs):
         np.divmod(*[np.ones((), v.dtype) for v in xs])  # NumPy's error
     return floor_divide(x, y), remainder(x, y)

@@ -215,6 +215,7 @@ PROGRAMS: list[Callable[[Any], Any]] = [
     lambda np: np.concatenate(np.array([1, 2], object)),
     lambda np: np.stack(np.array([np.ones(2), np.ones(3)], dtype=object)),
     lambda np: np.array([1, None], object) ** 2,
+    lambda np: np.divmod(np.arange(3, dtype=">i4") * 7, 2),
 ]
 
 

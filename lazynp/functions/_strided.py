@@ -11,9 +11,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array, from_host, new_array, new_view
-from lazynp._node import Node, aval_of_node
+from lazynp._node import Node, aval_of_node, leaf
 from lazynp._steps import Broadcast, Exact
 from lazynp._strides import Order, layout, layouts, sharing, writeable
+from lazynp._values import there
 from lazynp._views import view
 from lazynp.functions._fold import part
 from lazynp.functions._host import to_host
@@ -72,6 +73,11 @@ class Strided:
         return shaping.reshape(x, shape=(x.size,))
 
     def get(self, node: Node) -> Node:
+        value = there(node)
+        if type(value) is np.ndarray and value.flags.c_contiguous and self.order is None:
+            size = value.itemsize
+            strides = tuple([s * size for s in self.strides])
+            return leaf(np.ndarray(self.shape, value.dtype, value, self.offset * size, strides))
         return indexing.take(self._flat(node), self._places(), axes=(0,))._read()
 
     def set(self, old: Node, new: Node) -> Node:

@@ -170,6 +170,14 @@ def arrays_of_arrays_joined(np: Any) -> Any:
     )  # fmt: skip
 
 
+def strides_over_much_more_than_memory(np: Any) -> Any:
+    x = np.arange(2000.0)
+    many = np.lib.stride_tricks.as_strided(x, (1000, 1000, 1000), (8, 8, 0))
+    few = many[2, 3:5, :2]
+    x[5] = 7
+    return many.shape, many.strides, many[-1, -1, -1], few, np.shares_memory(many, x)
+
+
 def iterated(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda np: [v + 0 for v in np.nditer(make(np))]
 
@@ -210,6 +218,7 @@ PROGRAMS: list[Callable[[Any], Any]] = [
     lambda np: np.broadcast_to(1.0, (2, 2)).put(0, 1),
     lambda np: np.broadcast_to(1.0, (2, 2)).byteswap(inplace=True),
     strings_written_into_an_array,
+    strides_over_much_more_than_memory,
     arrays_as_objects,
     arrays_of_arrays_joined,
     lambda np: np.concatenate(np.array([1, 2], object)),

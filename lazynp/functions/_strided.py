@@ -11,10 +11,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array, from_host, new_array, new_view
+from lazynp._flush import host_value
 from lazynp._node import Node, aval_of_node, leaf
+from lazynp._recorder import staged
 from lazynp._steps import Broadcast, Exact
 from lazynp._strides import Order, layout, layouts, sharing, writeable
-from lazynp._values import there
+from lazynp._values import knowable, there
 from lazynp._views import view
 from lazynp.functions._fold import part
 from lazynp.functions._host import to_host
@@ -22,6 +24,7 @@ from lazynp.functions._operands import as_array
 from lazynp.primitives import elementwise, indexing, shaping, windows
 
 NDArray = np.ndarray[Any, Any]
+_MOST = 1 << 22  # elements that are gathered: a view of more of them waits for the array's value
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ class Strided:
 
     def get(self, node: Node) -> Node:
         value = there(node)
+        if value is None and math.prod(self.shape) > _MOST and not staged and knowable(node):
+            value = host_value(node)
         if type(value) is np.ndarray and value.flags.c_contiguous and self.order is None:
             size = value.itemsize
             strides = tuple([s * size for s in self.strides])

@@ -146,6 +146,7 @@ from lazynp.functions.ufuncs import (
     isfinite as isfinite,
     isinf as isinf,
     isnan as isnan,
+    isnat as isnat,
     lcm as lcm,
     ldexp as ldexp,
     left_shift as left_shift,

@@ -159,7 +159,7 @@ def _set_real(self: Array, value: Any) -> None:
     if self.dtype.kind != "c" and real_takes_items():
         setitem(self, ..., value)
         return
-    if not writeable(self) and are_same(_real(self), value):
+    if self.ndim and not writeable(self) and are_same(_real(self), value):
         return
     check_writeable(self, name="assignment destination")
     setitem(_real(self), ..., _part(self, value))
@@ -201,6 +201,7 @@ def _matrix_transpose(self: Array) -> Array:
 
 
 def _set_flat(self: Array, value: Any) -> None:
+    check_writeable(self, name="array")
     flatiter(self)[:] = value
 
 

@@ -243,7 +243,8 @@ def _astype(
         same = np.asarray(host_of(self)).astype(dtype, casting=casting)
         return (new_scalar if isinstance(self, Scalar) else new_array)(from_host(same))
     if not np.can_cast(self.dtype, dtype, casting):
-        np.empty(0, self.dtype).astype(dtype, casting=casting)  # NumPy's own exception
+        unlike = np.empty(0 if self.ndim else (), self.dtype)
+        unlike.astype(dtype, casting=casting)  # NumPy's own exception
     if self.dtype == dtype:
         if not copy:
             return self

@@ -133,8 +133,10 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     if any(n < 0 for n in target):
         raise ValueError("negative dimensions not allowed")
     count = int(np.prod(target, dtype=np.int64))
+    flags = layout(self).flags
+    if not flags.forc and (self._base is None or count != self.size):
+        raise ValueError("resize only works on single-segment arrays")
     if self._base is not None:
-        flags = layout(self).flags
         if count == self.size and flags.forc:
             return set_shape(self, target, "C" if flags.c_contiguous else "F")
         raise ValueError("cannot resize this array: it does not own its data")
@@ -153,9 +155,6 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
             "way.\nUse the np.resize function to get a new resized copy or\n set refcheck=False "
             "to disable this check"
         )
-    flags = layout(self).flags
-    if not flags.c_contiguous and not flags.f_contiguous:
-        raise ValueError("resize only works on single-segment arrays")
     order = "F" if is_fortran(self) else "C"  # the elements keep their places in memory
     flat = manipulation.ravel(new_array(self._read()), order)
     if count > flat.size:
@@ -168,6 +167,8 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
 def _byteswap(self: Array, inplace: bool = False) -> Array:
     if inplace and isinstance(self, Scalar):
         raise ValueError("cannot byteswap a scalar in-place")
+    if inplace:
+        check_writeable(self, name="array to be byte-swapped")
     swapped = new_array(from_host(np.asarray(host_of(self)).byteswap()))
     if isinstance(self, Scalar):
         return new_scalar(swapped._read())
@@ -392,6 +393,8 @@ def _refuse_contents() -> None:
     """Python iterates over whatever has `__getitem__`. NumPy's scalars have it and refuse."""
     if BUILT:
         fastpath.refuse_contents(Scalar)
+        for kind in (NDArray, ufuncs.ufunc, flatiter):
+            fastpath.name_in_errors(kind, f"numpy.{kind.__name__}")  # as NumPy's classes
     else:  # where `hasattr` finds these two
         Scalar.__iter__ = None  # type: ignore[attr-defined]
         Scalar.__setitem__ = _no_assignment  # type: ignore[attr-defined]

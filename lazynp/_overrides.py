@@ -39,13 +39,30 @@ def overrides(x: Any) -> bool:
 
 
 def has_methods(x: Any) -> bool:
-    """Whether NumPy's functions call methods of that name on it: a Series, a sparse array.
-    Exchangeable arrays are converted instead.
+    """Whether NumPy's functions call methods of that name on it: a Series, a sparse array, a class
+    of the user's. Exchangeable arrays are converted instead.
     """
     kind = type(x)
-    if not hasattr(kind, "__array_priority__") or hasattr(kind, "__dlpack__"):
+    if hasattr(kind, "__dlpack__") or issubclass(kind, (np.ndarray, np.generic)):
         return False
-    return not issubclass(kind, (np.ndarray, np.generic))
+    if hasattr(kind, "__array_priority__"):
+        return True
+    return hasattr(kind, "__array__") and any([hasattr(kind, name) for name in _DECIDING])
+
+
+# what NumPy's functions look for: their methods, of which a class that has any has one of these;
+# and what is called with their results
+_DECIDING = (
+    "__array_wrap__",
+    "sum",
+    "mean",
+    "max",
+    "reshape",
+    "transpose",
+    "take",
+    "round",
+    "ravel",
+)
 
 
 def check(x: Any) -> None:

@@ -122,7 +122,6 @@ from lazynp.functions.io import (
     fromregex as fromregex,
     genfromtxt as genfromtxt,
     is_busday as is_busday,
-    isnat as isnat,
     load as load,
     loadtxt as loadtxt,
     save as save,

@@ -78,9 +78,21 @@ static int no_assignment(PyObject *self, PyObject *Py_UNUSED(index), PyObject *v
     return -1;
 }
 
-/* Iterating over a class's instances, and assigning to their items, become TypeErrors, although the
-   class has `__getitem__`. Neither `__iter__` nor `__setitem__` is found in it: programs ask for
-   these by `hasattr`. */
+static Py_ssize_t no_length(PyObject *self)
+{
+    refuse(self, "object of type 'numpy.%U' has no len()");
+    return -1;
+}
+
+static int no_search(PyObject *self, PyObject *Py_UNUSED(item))
+{
+    refuse(self, "argument of type 'numpy.%U' is not iterable");
+    return -1;
+}
+
+/* What only containers have becomes a TypeError for a class's instances, although the class has
+   `__getitem__`: iteration, length, search, assignment to items. None of these methods is found in
+   it: programs ask for them by `hasattr`. */
 static PyObject *refuse_contents(PyObject *Py_UNUSED(module), PyObject *class)
 {
     if (!PyType_Check(class) || !(((PyTypeObject *)class)->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
@@ -89,7 +101,31 @@ static PyObject *refuse_contents(PyObject *Py_UNUSED(module), PyObject *class)
     }
     ((PyTypeObject *)class)->tp_iter = no_iterator;
     ((PyHeapTypeObject *)class)->as_mapping.mp_ass_subscript = no_assignment;
+    ((PyHeapTypeObject *)class)->as_sequence.sq_length = no_length;
+    ((PyHeapTypeObject *)class)->as_sequence.sq_contains = no_search;
     PyType_Modified((PyTypeObject *)class);
+    Py_RETURN_NONE;
+}
+
+/* -- names of classes -------------------------------------------------------------------------- */
+
+/* Python's own errors name a class by its `tp_name`, which has the module of a class made in C:
+   'numpy.ndarray'. `__name__` stays. The name must outlive the class. */
+static PyObject *name_in_errors(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyTypeObject *class;
+    PyObject *name;
+    if (!PyArg_ParseTuple(args, "O!U", &PyType_Type, &class, &name))
+        return NULL;
+    const char *text = PyUnicode_AsUTF8(name);
+    if (!text)
+        return NULL;
+    if (!(class->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+        PyErr_SetString(PyExc_TypeError, "name_in_errors takes a class made in Python");
+        return NULL;
+    }
+    Py_INCREF(name);
+    class->tp_name = text;
     Py_RETURN_NONE;
 }
 

@@ -382,6 +382,8 @@ static PyMethodDef METHODS[] = {
      "is traced."},
     {"refuse_contents", refuse_contents, METH_O,
      "refuse_contents(class): its instances are no containers, although they have items."},
+    {"name_in_errors", name_in_errors, METH_VARARGS,
+     "name_in_errors(class, name): Python's own errors call the class so."},
     {"class_attributes", class_attributes, METH_VARARGS,
      "class_attributes(metaclass, class, table): the class has what the table names."},
     {"exclusive", (PyCFunction)(void (*)(void))exclusive, METH_FASTCALL,
@@ -432,7 +434,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 22) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 23) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -38,7 +38,7 @@ def assigned(
         return assigned_scalar(value, dtype)
     if isinstance(value, (int, float, complex)) and not isinstance(value, (Array, np.generic)):
         return assigned_scalar(value, dtype)  # of a subclass: it must fit, as Python's own
-    operand = operand_of(elements(value))
+    operand = operand_of(_of_list(elements(value), dtype))
     if type(operand) is not list:
         return assigned_scalar(operand, dtype)
     aval = aval_of_node(operand)
@@ -57,6 +57,21 @@ def assigned(
     if aval.shape != shape and aval.ndim:
         _check_broadcast(aval.shape, shape)
     return operand
+
+
+def _of_list(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A list as NumPy converts it for elements of this dtype: what it holds beside numbers, one by
+    one. Anything else unchanged.
+    """
+    if type(value) is not list and type(value) is not tuple or not on_device(dtype):
+        return value
+    if holds_lazy(value):
+        return value
+    try:
+        made = np.asarray(value)
+    except (TypeError, ValueError):  # it may hold objects that only we can convert
+        return value
+    return made if on_device(made.dtype) else np.asarray(value, dtype)
 
 
 def _without_needless_axes(shape: tuple[int, ...], ndim: int, by_index: bool) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from lazynp._array import Array, NDArray, Scalar, array_of, new_array
 from lazynp._fronts import in_front_too
 from lazynp._overrides import Overridden, catching, has_methods, overrides, settled
 from lazynp._tree import tree_flatten
-from lazynp.functions._foreign import by_numpy, elements
+from lazynp.functions._foreign import by_numpy, elements, wrapped
 from lazynp.functions._subclass import Subclass, of_class, stripped
 
 _DISPATCHER = type(np.sum)
@@ -25,11 +25,11 @@ _KEEPING = {
     "angle", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "average", "cholesky",
     "delete", "diag", "diagflat", "diff", "dsplit", "ediff1d", "empty_like", "expand_dims",
     "fix", "flip", "fliplr", "flipud", "full_like", "gradient", "hsplit", "i0", "insert", "inv",
-    "extract", "isclose", "isneginf", "isposinf", "isreal", "kron", "matrix_transpose", "median",
-    "moveaxis", "nan_to_num", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian",
-    "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "ones_like", "permute_dims",
-    "piecewise", "pinv",
-    "ptp", "reshape", "roll", "rollaxis", "rot90", "split", "tile", "transpose", "trapezoid",
+    "extract", "geomspace", "inner", "isclose", "isneginf", "isposinf", "isreal", "kron",
+    "linspace", "logspace", "matrix_power", "matrix_transpose", "median", "moveaxis",
+    "nan_to_num", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod",
+    "nanstd", "nansum", "nanvar", "ones_like", "permute_dims", "piecewise", "pinv", "ptp",
+    "reshape", "roll", "rollaxis", "rot90", "split", "tile", "transpose", "trapezoid",
     "trim_zeros", "unique", "unstack", "vsplit", "zeros_like",
 }  # fmt: skip
 _ASKED_TO_KEEP = {"as_strided", "broadcast_arrays", "broadcast_to", "sliding_window_view"}
@@ -38,6 +38,19 @@ _REDUCING = {
     "nanvar", "ptp", "trapezoid",
 }  # fmt: skip
 _METHODS = {"amax": "max", "amin": "min", "around": "round"}
+# functions that use operands before they convert them
+_COMPUTING_FIRST = {
+    "fix", "geomspace", "linspace", "logspace", "may_share_memory", "shares_memory", "sinc",
+}  # fmt: skip
+# functions whose results `__array_wrap__` gets
+_WRAPPED = {
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "cholesky", "choose", "clip",
+    "compress", "cumprod", "cumsum", "delete", "insert", "inv", "max", "min", "pinv", "prod",
+    "ptp", "repeat", "reshape", "round", "searchsorted", "squeeze", "sum", "swapaxes", "take",
+    "transpose",
+}  # fmt: skip
+_OF_UFUNCS = {"all", "any", "max", "min", "prod", "sum"}  # which tell it that they are scalars
+_PARTS_KEEPING = {"eig": (1,), "eigh": (1,), "qr": (0, 1), "svd": (0, 2)}
 _ARRAY: Any = Array  # it has more methods than its declarations
 _WRITTEN = ("dst", "a", "arr")  # the first arguments of functions that write
 
@@ -54,26 +67,37 @@ def make_overridable(namespace: dict[str, Any], reference: Any) -> None:
         if type(numpys) is not _DISPATCHER or not isinstance(function, FunctionType):
             continue
         if vars(function).get("__wrapped__") is not numpys:  # not hosted
-            if function not in made:
+            if function not in made:  # under the name that it has, not that of an alias
+                numpys = vars(reference).get(function.__name__, numpys)
                 made[function] = _overridable(function, numpys, namespace["__name__"])
             namespace[name] = made[function]
 
 
 def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
+    computes_first = function.__name__ in _COMPUTING_FIRST
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
+            if computes_first:
+                _ask_each(args)
             return function(*args, **kwargs)
         except Overridden as e:
             operand = e.operand
+        except Exception:  # perhaps of an object that was used before it was converted
+            operand = next(_objects((*args, *kwargs.values())), None)
+            if operand is None:
+                raise
         if isinstance(operand, Array):
             return _of_derived(public, function, operand, args, kwargs)
         if has_methods(operand) and not overrides(operand):
             name = function.__name__
             if not args or args[0] is not operand or not hasattr(operand, _METHODS.get(name, name)):
-                return public(
+                result = public(
                     *map(_converted, args), **{k: _converted(v) for k, v in kwargs.items()}
                 )
+                wraps = name in _WRAPPED and args and args[0] is operand
+                return wrapped(operand, result, name in _OF_UFUNCS) if wraps else result
         return _elsewhere(public, function, reference, args, kwargs)
 
     made: Any = call
@@ -83,6 +107,12 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
     public = in_front_too(function, made)
     implementations[public] = implementations[made] = function
     return public
+
+
+def _ask_each(operands: Any) -> None:
+    for x in operands:
+        if not isinstance(x, Array) and overrides(x):
+            raise Overridden(x)
 
 
 def _of_derived(public: Any, function: Any, x: Any, args: Any, kwargs: Any) -> Any:
@@ -129,6 +159,9 @@ def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
     result = function(*_stripped(args), **_stripped(kwargs))
     if type(result) is Scalar and name in _REDUCING:
         result = new_array(result._read())
+    if first and name in _PARTS_KEEPING and isinstance(result, tuple):
+        kept = [_of_class(r, x) if k in _PARTS_KEEPING[name] else r for k, r in enumerate(result)]
+        return type(result)(*kept)
     keeps = name in _KEEPING or name in _ASKED_TO_KEEP and kwargs.get("subok")
     return _of_class(result, x) if first and keeps and kwargs.get("subok", True) else result
 
@@ -165,7 +198,7 @@ def _converted(x: Any) -> Any:
 def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: Any) -> Any:
     """As with ufuncs, try NumPy's own function first: most such objects know no other."""
     written = next((x for x in (*args[:1], *map(kwargs.get, _WRITTEN)) if x is not None), None)
-    if function.__name__ in _WRITING and not isinstance(written, np.ndarray):
+    if function.__name__ in _WRITING and isinstance(written, Array):
         # NumPy could not write into lazy arrays
         return function(*map(elements, args), **{k: elements(v) for k, v in kwargs.items()})
     objects = list(_objects((*args, *kwargs.values())))
@@ -188,10 +221,13 @@ def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: An
     raise refused
 
 
-def _objects(arguments: Any) -> Iterator[Any]:
+_DEEPEST = 4  # lists in lists that are searched: one may hold itself
+
+
+def _objects(arguments: Any, depth: int = 0) -> Iterator[Any]:
     """The objects with their own `__array_function__`, also inside lists of arguments."""
     for x in arguments:
-        if isinstance(x, (list, tuple)):
-            yield from _objects(x)
+        if isinstance(x, (list, tuple)) and depth < _DEEPEST:
+            yield from _objects(x, depth + 1)
         elif not isinstance(x, Array) and overrides(x):
             yield x

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, new_array
+from lazynp._array import Array, NDArray, from_host, new_array
+from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._flush import host_value
 from lazynp._strides import may_write
-from lazynp.functions import manipulation, ufuncs
+from lazynp.functions import manipulation
 from lazynp.functions._arguments import converted
 from lazynp.functions._assigned import check_range
 from lazynp.functions._checks import traced
 from lazynp.functions._getset import getitem, setitem
+from lazynp.functions._host import host_call, to_host
 from lazynp.functions._operands import as_array
 from lazynp.functions._stores import host_index, write_into
 
@@ -38,25 +41,6 @@ class flatiter:
     def _flat(self) -> Array:
         return manipulation.reshape(self.base, (-1,))
 
-    def _checked(self, index: Any) -> Any:
-        """Raise the IndexErrors that NumPy has only for iterators."""
-        if isinstance(index, tuple) and len(index) == 1:
-            index = index[0]
-        if index is None:
-            raise IndexError(
-                "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are "
-                "valid indices"
-            )
-        if isinstance(index, list) and index and all(isinstance(i, bool) for i in index):
-            raise IndexError(
-                "boolean indices for iterators are not supported because of previous behavior "
-                "that was confusing (valid boolean indices are expected to work in the future)"
-            )
-        if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
-            if not -self.base.size <= index < self.base.size:
-                raise IndexError(f"index {index} is out of bounds for size {self.base.size}")
-        return index
-
     def __len__(self) -> int:
         return self.base.size
 
@@ -71,31 +55,48 @@ class flatiter:
         return getitem(self._flat(), self.index - 1)
 
     def __getitem__(self, index: Any) -> Any:
-        out = getitem(self._flat(), self._checked(index))
-        return new_array(out._read()) if type(out) is NDArray else out
+        self.index = 0  # as NumPy's iterator, which starts again
+        lazily = traced(self.base, index)
+        if lazily or _is_native(index):
+            try:
+                out = getitem(self._flat(), index)
+                return new_array(out._read()) if type(out) is NDArray else out
+            except IndexError:
+                if lazily:
+                    raise
+        return host_call(_item, self.base, index)  # indices and errors that only iterators have
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not may_write(self.base):
             raise ValueError("underlying array is read-only")
+        self.index = 0
         where = host_index(index) if type(index) in (int, slice, NDArray) else None
         if where is not None and write_into(
             self.base, (value,), lambda v, memory: memory.flat.__setitem__(where, v), casts=True
         ):
             return
+        lazily = traced(self.base, index, value)
+        if lazily or _is_native(index) and _is_native_value(value) and on_device(self.base.dtype):
+            try:
+                self._store(index, value)
+                return
+            except (IndexError, OverflowError, TypeError, ValueError):
+                if lazily:
+                    raise
+        memory = np.array(host_value(self.base._read()))
+        memory.flat[to_host(index)] = (
+            np.asarray(value) if type(value) is flatiter else to_host(value)
+        )
+        setitem(self.base, ..., new_array(from_host(memory, copy=False)))
+
+    def _store(self, index: Any, value: Any) -> None:
         flat = new_array(self._flat()._read())
-        chosen = getitem(flat, self._checked(index))
+        chosen = getitem(flat, index)
         dtype = self.base.dtype
         single = not isinstance(chosen, NDArray) or not chosen.ndim
-        if single and not isinstance(value, Array):
-            cell = np.zeros(1, dtype)
-            cell.flat[0] = value  # NumPy converts or refuses the value
-            value = cell
-        elif single and value.ndim and dtype.kind not in "?O":
+        if single and getattr(value, "ndim", 0):
             raise ValueError("Error setting single item of array.")
-        boxed = bool(dtype.names)
-        if not isinstance(value, (Array, np.ndarray, np.generic, flatiter)):
-            boxed = dtype.hasobject or not traced(value)  # NumPy converts or refuses the values
-        values = manipulation.ravel(as_array(np.array(value, dtype) if boxed else value))
+        values = manipulation.ravel(as_array(value))
         check_range(value, values.dtype, dtype)
         if values.dtype.kind == "c" != dtype.kind:
             values = converted(values, dtype)
@@ -103,12 +104,7 @@ class flatiter:
             return
         if not single:
             values = manipulation.resize(values, chosen.shape)
-        try:
-            setitem(flat, index, getitem(values, 0) if single else values)
-        except (OverflowError, ValueError):  # a Scalar that the dtype does not hold
-            if not single:
-                raise
-            raise ValueError("Error setting single item of array.") from None
+        setitem(flat, index, getitem(values, 0) if single else values)
         setitem(self.base, ..., manipulation.reshape(flat, self.base.shape))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -120,22 +116,40 @@ class flatiter:
         return new_array(self._flat()._read())
 
     def __eq__(self, other: Any) -> Any:
-        return _compared(ufuncs.equal, self, other)
+        return _compared(operator.eq, self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return _compared(ufuncs.not_equal, self, other)
+        return _compared(operator.ne, self, other)
 
     def __lt__(self, other: Any) -> Any:
-        return _compared(ufuncs.less, self, other)
+        return _compared(operator.lt, self, other)
 
     def __le__(self, other: Any) -> Any:
-        return _compared(ufuncs.less_equal, self, other)
+        return _compared(operator.le, self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return _compared(ufuncs.greater, self, other)
+        return _compared(operator.gt, self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return _compared(ufuncs.greater_equal, self, other)
+        return _compared(operator.ge, self, other)
+
+
+def _item(x: Any, index: Any) -> Any:
+    return x.flat[index]
+
+
+def _is_native(index: Any) -> bool:
+    """Whether arrays have this index too, with the same meaning."""
+    if isinstance(index, (NDArray, np.ndarray)):
+        return index.ndim > 0
+    whole = isinstance(index, (int, np.integer)) and not isinstance(index, (bool, np.bool_))
+    return whole or isinstance(index, slice) or index is Ellipsis
+
+
+def _is_native_value(value: Any) -> bool:
+    if isinstance(value, (Array, np.ndarray, np.generic)):
+        return on_device(value.dtype)
+    return type(value) in SCALAR_DTYPES
 
 
 def _compared(compare: Any, x: flatiter, y: Any) -> Any:

@@ -85,6 +85,16 @@ def _wraps(kind: type) -> bool:
     return not hasattr(kind, "__dlpack__")
 
 
+def wrapped(x: Any, result: Any, of_ufunc: bool) -> Any:
+    """What an object makes of the result of a function that it was given to."""
+    if not isinstance(result, Array) or not _wraps(type(x)):
+        return result
+    try:
+        return x.__array_wrap__(result, None, of_ufunc and isinstance(result, Scalar))
+    except TypeError:  # the signature before NumPy 2
+        return x.__array_wrap__(result)
+
+
 class _Wrapping:
     """Presents an object that knows only lazynp's arrays to NumPy: its `__array__` may return a
     lazy array, and its `__array_wrap__` gets one.

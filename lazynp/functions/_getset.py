@@ -42,7 +42,7 @@ from lazynp._views import view
 from lazynp.functions._advanced import get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, check_fits
 from lazynp.functions._checks import depth_of
-from lazynp.functions._getset_host import get_on_host, is_field, set_on_host
+from lazynp.functions._getset_host import get_on_host, is_field, set_on_host, store_what_fits
 from lazynp.functions._index_keys import (
     NOT_BASIC,
     element_index,
@@ -343,7 +343,11 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         if aval_of_node(self._read()).dtype.kind in "OSUVMm":
             set_on_host(self, index, value)
             return
-        new = _recorded_store(self, index, value, _getframe(1))
+        try:
+            new = _recorded_store(self, index, value, _getframe(1))
+        except (TypeError, ValueError, OverflowError):
+            store_what_fits(self, index, value)
+            raise
         if new is not None:
             self._write(new)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, new_scalar, write_lock
+from lazynp._array import Array, NDArray, Scalar, from_host, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._flush import host_value
 from lazynp._node import VALUE, Node, leaf
@@ -15,8 +15,10 @@ from lazynp._steps import Field
 from lazynp._strides import writeable
 from lazynp._trace import on_host
 from lazynp._views import view
+from lazynp.functions._checks import traced
 from lazynp.functions._host import to_host
 from lazynp.functions._records import record as record_at
+from lazynp.functions._stores import host_index
 
 
 def get_on_host(self: Array, op: Any, node: Node, starts: tuple[int, ...], step: Any) -> Any:
@@ -54,7 +56,9 @@ def set_on_host(self: Array, index: Any, value: Any) -> None:
     index = to_host(index)
     if self.dtype != object or isinstance(value, Scalar) or not _is_whole(index, self.ndim):
         zero_d = type(value) is NDArray and not value.ndim
-        value = np.asarray(to_host(value)) if zero_d else to_host(value)
+        listed = isinstance(value, (list, tuple)) and self.dtype == object and not traced(value)
+        if not listed:  # arrays in a list become objects as they are, where NumPy finds no shape
+            value = np.asarray(to_host(value)) if zero_d else to_host(value)
     with write_lock:
         owner = self if self._base is None else self._base
         memory = exclusive(owner)
@@ -71,3 +75,17 @@ def _is_whole(index: Any, ndim: int) -> bool:
     """Whether an index selects one element: an object array stores any object there unchanged."""
     items = index if isinstance(index, tuple) else (index,)
     return len(items) == ndim and all(isinstance(i, (int, np.integer)) for i in items)
+
+
+def store_what_fits(self: Array, index: Any, value: Any) -> None:
+    """A list that cannot be stored: NumPy has stored what comes before its wrong element."""
+    where = host_index(index)
+    if where is None or type(value) is not list and type(value) is not tuple:
+        return
+    if traced(self, value):
+        return
+    memory = np.array(host_value(self._read()))
+    try:
+        memory[where] = value
+    except (TypeError, ValueError, OverflowError):
+        self._write(from_host(memory, copy=False))

@@ -75,6 +75,8 @@ def own(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call NumPy's `function` on the values; its results become Arrays."""
+    if type(function) is np.ufunc and len(args) == function.nin + 1 and function.nout == 1:
+        args, kwargs = args[:-1], {**kwargs, "out": args[-1]}
     if kwargs and isinstance(kwargs.get("out"), Array):
         with write_on_host(kwargs["out"]) as memory:
             host_call(function, *args, **{**kwargs, "out": memory})

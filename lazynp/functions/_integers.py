@@ -60,14 +60,14 @@ def in_range(index: Array, n: int, mode: str, axis: int = 0) -> Array:
     return plain(ufuncs.minimum(ufuncs.maximum(index, 0), n - 1))
 
 
-def target(a: Any, what: str) -> Array:
+def target(a: Any, what: str, name: str = "assignment destination") -> Array:
     """An array to be written. TypeError for anything else, as in NumPy."""
     if isinstance(a, np.ndarray):
         raise Overridden(a)  # the NumPy function of this name writes it
     if not isinstance(a, Array) or isinstance(a, Scalar):
         raise TypeError(f"{what} must be numpy.ndarray, not {type(a)}")
     if not may_write(a):
-        raise ValueError("assignment destination is read-only")
+        raise ValueError(f"{name} is read-only")
     return a
 
 

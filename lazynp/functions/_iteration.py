@@ -10,7 +10,7 @@ import numpy as np
 from lazynp import _views
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._flush import host_value
-from lazynp._strides import in_order, layout, named
+from lazynp._strides import in_order, layout, named, writeable
 from lazynp.functions import _assigned, _getset
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._integers import normalize_axis_index
@@ -73,12 +73,29 @@ class ndenumerate:
 def _laid_out(x: Array) -> Any:
     """A private copy of the value, with its axes in the memory order of x's."""
     value, strides = np.asarray(host_value(x._read())), layout(x).strides
-    order = sorted(range(value.ndim), key=lambda k: (-abs(strides[k]), k))
+    order = _outermost_first(strides)
     memory = np.empty([value.shape[k] for k in order], value.dtype)
     flips = (..., *[slice(None, None, -1 if s < 0 else 1) for s in strides])
     out = memory.transpose(np.argsort(order).astype(int))[flips]
     out[...] = value
+    out.flags.writeable = writeable(x)
     return out
+
+
+def _outermost_first(strides: tuple[int, ...]) -> list[int]:
+    """The axes as NumPy's iterator walks them: by strides, where that of repeated elements, which
+    is 0, says nothing of an axis's place.
+    """
+    axes: list[int] = []  # innermost first
+    for k in reversed(range(len(strides))):
+        place = len(axes)
+        for i in reversed(range(len(axes))):
+            if strides[k] and strides[axes[i]]:
+                if abs(strides[axes[i]]) <= abs(strides[k]):
+                    break
+                place = i
+        axes.insert(place, k)
+    return axes[::-1]
 
 
 _PLACES = ("index", "iterindex", "iterrange", "multi_index")  # to set one moves the iterator

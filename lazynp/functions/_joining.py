@@ -78,6 +78,8 @@ def _sequence(arrays: Any, message: str) -> Sequence[Any]:
     if isinstance(arrays, Array):
         if not arrays.ndim:
             raise TypeError("iteration over a 0-d array")
+        if arrays.dtype == object and arrays.ndim == 1:
+            return [arrays[i] for i in range(arrays.shape[0])]  # type: ignore[index]
         return [arrays[i, ...] for i in range(arrays.shape[0])]  # type: ignore[index]
     return list(arrays)
 

@@ -12,6 +12,7 @@ from lazynp._avals import Shape, on_device
 from lazynp._flush import host_value
 from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node, is_tracer
 from lazynp._sizes import Size, Test
+from lazynp._values import knowable
 from lazynp.primitives import elementwise, shaping
 
 
@@ -86,7 +87,8 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
     except _Ragged:
         # raises with the shape that NumPy finds, unless the dtype is object
         np.array(_dummies(tree), dtype)
-        return new_array(from_host(np.array(_values(tree), dtype), copy=False))
+        held = tree if np.dtype(dtype) == object and _all_known(tree) else _values(tree)
+        return new_array(from_host(np.array(held, dtype), copy=False))
     try:
         found = np.result_type(*[p.dtype for p in pieces]) if dtype is None else np.dtype(dtype)
     except np.exceptions.DTypePromotionError:  # mixed dates and numbers
@@ -108,6 +110,15 @@ def _traced_numbers(items: list[Any]) -> list[Node] | None:
     first = aval_of_node(nodes[0])
     same = all(aval_of_node(n).dtype is first.dtype for n in nodes)
     return nodes if same and not first.shape and on_device(first.dtype) else None
+
+
+def _all_known(tree: Any) -> bool:
+    """Whether NumPy can look at every array of a nested list: it keeps those that become objects,
+    and their names go on showing what is written.
+    """
+    if isinstance(tree, (list, tuple)):
+        return all(map(_all_known, tree))
+    return not isinstance(tree, Array) or knowable(tree._read()) and not is_tracer(tree._read())
 
 
 def _gather(item: Any, dtype: Any, pieces: list[Any]) -> Shape:

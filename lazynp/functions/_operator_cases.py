@@ -48,6 +48,12 @@ def defers(other: Any) -> bool:
     return not hasattr(kind, "__array_ufunc__") and getattr(kind, "__array_priority__", 0) > 0
 
 
+def is_for_matrices(name: str, x: Any, y: Any) -> bool:
+    """Whether NumPy runs this operator: a matrix has called it, or has none of its own."""
+    matrix = isinstance(x, np.matrix) or name == "power" and isinstance(y, np.matrix)
+    return matrix and name in OPERATORS
+
+
 def yielded(name: str, x: Any, y: Any) -> Any:
     """The operator's result where one side defers: the other side's method decides. Sparse arrays
     accept only NumPy's dense arrays, so they get those, unless the value is traced.

@@ -63,6 +63,8 @@ def arange(
         start_or_stop = 0 if start is _NO_VALUE else start
     elif start is not _NO_VALUE:
         raise TypeError("argument for arange() given by name ('start') and position (position 0)")
+    if start_or_stop is None and stop is None:
+        return from_numpy(_arange(None))  # raises
     first, last = (0, start_or_stop) if stop is None else (start_or_stop, stop)
     sizes = [size_of(x) if not isinstance(x, (int, float)) else x for x in (first, last)]
     if Size in map(type, sizes) and None not in sizes:

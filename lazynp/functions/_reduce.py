@@ -233,6 +233,8 @@ def reduce(
 ) -> Any:
     """`ufunc.reduce`, with all of NumPy's argument handling."""
     x = as_array(array)
+    if type(axis) is ndarray or type(axis) is NDArray and not axis.ndim:
+        axis = index(axis)
     if type(keepdims) is not bool:
         keepdims = keepdims is not NO_VALUE and bool(index(keepdims))
     if out is not None or initial is not NO_VALUE or (where is not True and where is not NO_VALUE):

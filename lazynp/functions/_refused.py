@@ -93,6 +93,8 @@ def _copied(x: Any, depth: int = 0) -> Any:
         if not knowable(node) or x.nbytes > _MOST:
             raise _CannotAsk
         copy = np.array(seen_value(node))
+        if copy.dtype == object and any(isinstance(item, Array) for item in copy.flat):
+            raise _CannotAsk  # NumPy would ask us again
         copy.flags.writeable = writeable(x)
         return copy
     if type(x) is np.ndarray:

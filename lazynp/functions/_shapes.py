@@ -377,9 +377,10 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
 
 
 def broadcast_warning(x: Array, shape: Shape) -> Array:
-    """A view of this shape, as `broadcast_arrays` makes it."""
-    step = Reshape(shape) if x.shape == shape else Broadcast(shape)
-    return view(x, step, readonly=WARNS if writeable(x) else True)
+    """The array in this shape, as `broadcast_arrays` gives it."""
+    if x.shape == shape:
+        return x
+    return view(x, Broadcast(shape), readonly=WARNS if writeable(x) else True)
 
 
 # -- flips and quarter turns -----------------------------------------------------------------------

@@ -11,9 +11,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array, from_host, new_array, new_view
-from lazynp._node import Node, aval_of_node
+from lazynp._flush import host_value
+from lazynp._node import Node, aval_of_node, leaf
+from lazynp._recorder import staged
 from lazynp._steps import Broadcast, Exact
 from lazynp._strides import Order, layout, layouts, sharing, writeable
+from lazynp._values import knowable, there
 from lazynp._views import view
 from lazynp.functions._fold import part
 from lazynp.functions._host import to_host
@@ -21,6 +24,7 @@ from lazynp.functions._operands import as_array
 from lazynp.primitives import elementwise, indexing, shaping, windows
 
 NDArray = np.ndarray[Any, Any]
+_MOST = 1 << 22  # elements that are gathered: a view of more of them waits for the array's value
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,13 @@ class Strided:
         return shaping.reshape(x, shape=(x.size,))
 
     def get(self, node: Node) -> Node:
+        value = there(node)
+        if value is None and math.prod(self.shape) > _MOST and not staged and knowable(node):
+            value = host_value(node)
+        if type(value) is np.ndarray and value.flags.c_contiguous and self.order is None:
+            size = value.itemsize
+            strides = tuple([s * size for s in self.strides])
+            return leaf(np.ndarray(self.shape, value.dtype, value, self.offset * size, strides))
         return indexing.take(self._flat(node), self._places(), axes=(0,))._read()
 
     def set(self, old: Node, new: Node) -> Node:

@@ -42,6 +42,7 @@ from lazynp.functions._operator_cases import (
     OPERATORS,
     compared,
     defers,
+    is_for_matrices,
     is_square_of_bools,
     repeated,
     yielded,
@@ -141,7 +142,7 @@ class ufunc(Methods):
         def slow(x: Any, y: Any) -> Any:
             if type(x) is Selection or type(y) is Selection:
                 return self._apply(x, y)
-            if isinstance(x, np.matrix) and self.__name__ in OPERATORS:  # which called this
+            if is_for_matrices(self.__name__, x, y):
                 return host_call(OPERATORS[self.__name__], x, y)
             if defers(x) or defers(y):
                 return yielded(self.__name__, x, y)

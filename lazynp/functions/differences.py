@@ -388,6 +388,7 @@ def i0(x: Any) -> Any:
 
 def sinc(x: Any) -> Any:
     """See `numpy.sinc`. Near zero it uses its series, whose derivatives are correct there."""
+    x = x if isinstance(x, (int, float, complex)) else as_array(x)
     u, x = ufuncs, as_array(ufuncs.multiply(math.pi, x))
     far = u.greater(u.absolute(x), 0.1)
     y = apply(elementwise.select, far, x, cast(1, x.dtype))  # avoids the derivative of 0 / 0

@@ -227,7 +227,7 @@ def histogram(
     """See `numpy.histogram`. Computes the range of the data, if not given."""
     x, weights = _data(a, weights)
     if needs_host(x) or weights is not None and needs_host(weights):
-        return host_call(np.histogram, a, bins, range, density, weights)
+        return host_call(np.histogram, x, bins, range, density, weights)
     edges, ends = _edges(x, bins, range, weights)
     if ends is None:
         counts = _in_uneven_bins(x, edges, weights)

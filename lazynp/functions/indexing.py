@@ -20,7 +20,7 @@ from lazynp.functions._arguments import NO_AXIS, check_axis, converted
 from lazynp.functions._checks import traced
 from lazynp.functions._coordinates import ravel_multi_index, unravel_index
 from lazynp.functions._eager import by_numpy
-from lazynp.functions._getset import setitem
+from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
 from lazynp.functions._integers import (
     checked_mode,
@@ -124,11 +124,14 @@ def _written(result: Array, out: Any) -> Any:
 
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """See `numpy.put`."""
-    x = target(a, "argument 1")
+    x = target(a, "argument 1", "put: output array")
     if needs_host(x):
         with write_on_host(x) as memory:
             given = v if isinstance(v, Array) else np.array(v, x.dtype)
             np.put(memory, np.asarray(index_array(ind)), np.asarray(given), mode)
+        return
+    if x._base is not None and x.size > 1 and 0 in layout(x).strides:
+        _put_repeated(x, ind, v, mode)
         return
     where = None if type(ind) is tuple else host_index(ind)
     if where is not None and write_into(
@@ -151,6 +154,16 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
         old = flat(x)
         new = indexing.put(old, values, index, axes=(0,), mode="set")
         x._write(shaping.reshape(new, shape=x.shape)._read())
+
+
+def _put_repeated(x: Array, ind: Any, v: Any, mode: Any) -> None:
+    """`put` into an array that shows elements repeatedly: NumPy puts into a copy, and copies that
+    back, so the last of those that are one element in memory counts.
+    """
+    copied = new_array(x._read())
+    put(copied, ind, v, mode)
+    last = tuple([slice(None) if step else -1 for step in layout(x).strides])
+    setitem(x, last, getitem(copied, last))
 
 
 def _refusing(value: Any, dtype: np.dtype[Any]) -> Any:

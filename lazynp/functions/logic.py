@@ -104,6 +104,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 def _infinite(x: Any, out: Any, *, positive: bool) -> Any:
     x = as_array(x)
     if x.dtype.kind not in "biuf":
+        np.isinf(np.empty(0, x.dtype))  # which not even that takes
         raise TypeError(
             f"This operation is not supported for {x.dtype} values because it would be ambiguous."
         )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, write_lock
-from lazynp._avals import SCALAR_DTYPES
+from lazynp._avals import SCALAR_DTYPES, native
 from lazynp._dimensions import length_of, table
 from lazynp._extents import known_empty
 from lazynp._node import VALUE
@@ -237,6 +237,8 @@ def resize(a: Any, new_shape: Any) -> Array:
         return reshaped(taken(reshaped(x, (x.aval.size,)), places, 0), target)
     if x.size == 0 or count == 0:
         return zeros(target, x.dtype)
+    if not x.dtype.isnative:
+        x = cast(x, native(x.dtype))
     flat = reshaped(x, (x.size,))
     if count > x.size:
         flat = tile(flat, -(-count // x.size))

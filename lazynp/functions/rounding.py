@@ -15,7 +15,7 @@ from lazynp._node import aval_of_node
 from lazynp.functions import ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._foreign import by_numpy as by_numpys, overridden
-from lazynp.functions._host import host_into, needs_host
+from lazynp.functions._host import host_call, host_into, needs_host
 from lazynp.functions._operands import as_array, cast, scalar_if_0d
 from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE
@@ -64,6 +64,8 @@ def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **opti
             high = None
     if out is None and overridden(low, high):
         return by_numpys(np.clip, (x, low, high), options)
+    if out is None and needs_host(x) and low is not None and high is not None:
+        return host_call(np.clip, x, low, high, **options)
     if out is not None:
         options = {**options, "out": out}
     if low is None and high is None:

@@ -34,7 +34,8 @@ def _exponent(x: Any, y: Any) -> Any:
     if value is None:
         check_later(e.less(new_array(exponent), 0), ValueError, _NEGATIVE_POWER)
         return e.maximum(y, 0)
-    if np.any(np.less(value, 0)):
+    nothing = type(base) is list and 0 in known(base).shape
+    if np.any(np.less(value, 0)) and not nothing:
         raise ValueError(_NEGATIVE_POWER)
     return y
 
@@ -59,7 +60,7 @@ def _power(x: Any, y: Any) -> Any:
     if type(y) in (int, float) and isinstance(x, Array):
         kind = x.dtype.kind
         if y == 2 and type(y) is int or (y == 2 and kind in "fc"):
-            return square(x) if kind != "b" else apply(e.power, x, y)
+            return square(x) if kind not in "bO" else apply(e.power, x, y)
         # a complex z ** 1 and z ** -1.0 have other zeros than z and 1/z
         cheap = y in _CHEAP and (kind == "f" or kind == "c" and (y == 0.5 or repr(y) == "-1"))
         if cheap:
@@ -95,8 +96,14 @@ def _frexp(x: Any) -> tuple[Any, Any]:
     return apply(e.frexp_mantissa, x), apply(e.frexp_exponent, x)
 
 
+def _isnat(x: Any) -> Any:
+    return host_call(np.isnat, x)
+
+
 def _modf(x: Any) -> tuple[Any, Any]:
     array = as_array(x)
+    if needs_host(array) or array.dtype.kind == "c":  # the latter is NumPy's error
+        return host_call(np.modf, array if array.dtype.kind != "c" else np.empty(0, array.dtype))
     if array.dtype.kind in "biu":  # in the floating dtype that holds them, float16 first
         array = apply(e.convert, array, dtype=resolve_dtypes(np.modf, (array.dtype, None, None))[0])
     whole = trunc(array)
@@ -111,7 +118,7 @@ def where_(c: Any, x: Any, y: Any) -> Any:
 def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
     xs = as_array(x), as_array(y)
     if needs_host(*xs):
-        return host_call(np.divmod, *xs)
+        return host_call(np.divmod, x, y)  # numbers of Python's take the array's dtype
     if any(v.dtype.kind == "c" for v in xs):
         np.divmod(*[np.ones((), v.dtype) for v in xs])  # NumPy's error
     return floor_divide(x, y), remainder(x, y)
@@ -238,6 +245,8 @@ isinf = _unary(e.isinf)
 """Whether x is infinite."""
 isnan = _unary(e.isnan)
 """Whether x is nan."""
+isnat = _Unary(np.isnat, _isnat)
+"""Whether x, a date or a duration, is no time."""
 lcm = _binary(e.lcm)
 """The least common multiple."""
 ldexp = _binary(e.ldexp)

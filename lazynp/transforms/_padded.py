@@ -382,7 +382,8 @@ Rule = Callable[[_Padding, Eqn, list[Array], dict[str, Any]], Array]
 _RULES: dict[str, Rule] = {
     **{f"reduce_{n}": _reduce for n in ("sum", "prod", "max", "min", "or", "and")},
     "argmax": _place, "argmin": _place, "sort": _sorted, "argsort": _sorted,
-    "dot_general": _contract, "dot_no_nan": _contract, "reshape": _reshape, "slice": _slice, "update_slice": _update,
+    "dot_general": _contract, "dot_no_nan": _contract, "reshape": _reshape,
+    "slice": _slice, "update_slice": _update,
     "concatenate": _concatenate, "pad": _pad, "reverse": _reverse, "take": _take, "put": _put,
     "cumsum": _accumulate, "cumprod": _accumulate, "searchsorted": _searched,
 }  # fmt: skip

@@ -38,11 +38,12 @@ def _each(names: str, form: str) -> list[str]:
     return [form.format(name) for name in names.split()]
 
 
-# Every ufunc, on numbers of the first kind that it takes; here those that this does not suit.
+# Every ufunc of numbers, on those of the first kind that it takes; here what this does not suit.
 DOMAINS = {"arccosh": "v + 1", "acosh": "v + 1", "ldexp": "v, i"}
 UFUNCS = [
     n for n in sorted(lazynp.__all__)
     if isinstance(getattr(lazynp, n), lazynp.ufunc) and getattr(lazynp, n).signature is None
+    and n != "isnat"
 ]  # fmt: skip
 
 

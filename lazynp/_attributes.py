@@ -231,4 +231,7 @@ PROPERTIES: dict[str, tuple[Any, ...]] = {
     "is_fully_replicated": (placement.is_fully_replicated,),
 }
 # What the fast path answers, and by which symbol.
-QUICK = {"shape": "s", "dtype": "d", "ndim": "n", "size": "z"}
+QUICK = {
+    "shape": "s", "dtype": "d", "ndim": "n", "size": "z", "nbytes": "b", "itemsize": "i",
+    "strides": "t",
+}  # fmt: skip

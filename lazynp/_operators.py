@@ -233,11 +233,18 @@ def _attach_scalar_operators() -> None:
     for name, function in _UNARY.items():
         plain = getattr(operator, f"__{name}__")
         single = unary_operator_of(plain, function.operator(depth=2))
-        single = in_front("of_scalars", single, function=plain, quiet=quiet, operands=1)
+        single = in_front(
+            "of_scalars", single, function=plain, quiet=quiet, operands=1,
+            symbol=_CODES.get(name, "?"),
+        )  # fmt: skip
         setattr(Scalar, f"__{name}__", single)
     for name, kind in (("bool", bool), ("int", int), ("float", float), ("index", operator.index)):
         convert = conversion_of(kind, METHODS[f"__{name}__"])
         setattr(Scalar, f"__{name}__", in_front("converted", convert, function=kind))
+        of_array = in_front(
+            "converted", METHODS[f"__{name}__"], function=kind, symbol="i" if name == "index" else "?"
+        )  # fmt: skip
+        setattr(NDArray, f"__{name}__", of_array)
     general = {"hash": _hash, "repr": METHODS["__repr__"], "str": METHODS["__str__"]}
     for look in (hash, repr, str):
         read = reader_of(look, general[look.__name__])
@@ -249,7 +256,7 @@ def _attach_scalar_operators() -> None:
 
 _CODES = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "d", "mod": "%",
-    "lt": "<", "gt": ">", "le": "l", "ge": "g", "eq": "=", "ne": "!",
+    "lt": "<", "gt": ">", "le": "l", "ge": "g", "eq": "=", "ne": "!", "neg": "-", "abs": "a",
 }  # fmt: skip
 
 

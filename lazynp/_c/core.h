@@ -132,8 +132,9 @@ typedef struct {
     int anytime;     /* it makes an array of host data, which is never recorded */
     int lengths;     /* its arguments bound the size of its result */
     int outer;       /* its result has the product of its operands' sizes */
-    int itself;      /* it returns an array that is its only argument */
+    int itself;      /* 1: it returns an array that is its only argument; 2: if NumPy does */
     int raw;         /* its result is Python's */
+    int typed;       /* a reduction that takes a dtype */
     int contiguous;  /* it makes a view only of elements in C order */
     int counted;     /* `_ownership.counts` of an object that only a list refers to */
     int symbol;      /* selects an attribute, or an operator on doubles or ints */

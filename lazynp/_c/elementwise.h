@@ -84,12 +84,18 @@ static PyArrayObject *array_of_numbers(PyObject *x)
     return (PyArrayObject *)new;
 }
 
-/* The same in a handle, if the other operand is an array: a scalar may repeat a list. */
-static PyObject *listed(PyObject *x, PyObject *const *args, Py_ssize_t n)
+static PyObject *memory_of_list(PyObject *x, PyObject *now);
+
+/* The same in a handle: for an operator, only if the other operand is an array, as a scalar may
+   repeat a list. */
+static PyObject *listed(Front *front, PyObject *x, PyObject *const *args, Py_ssize_t n,
+                        PyObject *now)
 {
-    if (n != 2 || !is_array(args[args[0] == x]))
-        return NULL;
-    PyArrayObject *new = array_of_numbers(x);
+    PyArrayObject *new = NULL;
+    if (n == 2 && is_array(args[args[0] == x]))
+        new = array_of_numbers(x);
+    if (!new && front->creates && !PyErr_Occurred() && (PyList_CheckExact(x) || PyTuple_CheckExact(x)))
+        new = (PyArrayObject *)memory_of_list(x, now);
     return new ? handle_of(new) : NULL;
 }
 
@@ -448,7 +454,7 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
         if (!look_at(xs[i], &them[i], &order)) {
             if (shown[i] || !is_eager(now))
                 goto end;
-            shown[i] = is_array(xs[i]) ? present(xs[i]) : listed(xs[i], args, n);
+            shown[i] = is_array(xs[i]) ? present(xs[i]) : listed(front, xs[i], args, n, now);
             if (!shown[i])
                 goto end;
             PyObject *value = PyList_GET_ITEM(OF(shown[i], Array, _node), VALUE);

@@ -486,6 +486,8 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     value = PyList_GET_ITEM(node, VALUE);
     if (is_memory(value))
         out = element((PyArrayObject *)value, index);
+    else if (PyTuple_CheckExact(index) && !PyTuple_GET_SIZE(index) && number_behind(self))
+        out = scalar(value, known(node));
     else if (value == Py_None && (aval = known(node)) && Py_TYPE(aval) == (PyTypeObject *)the.Aval &&
              is_of_element(index, aval)) {
         PyArrayObject *memory = parked_memory(Py_NewRef(node));

@@ -170,7 +170,7 @@ static const struct {
     {"contiguous", offsetof(Front, contiguous)},
     {"anytime", offsetof(Front, anytime)},   {"lengths", offsetof(Front, lengths)},
     {"itself", offsetof(Front, itself)},     {"raw", offsetof(Front, raw)},
-    {"outer", offsetof(Front, outer)},
+    {"outer", offsetof(Front, outer)},       {"typed", offsetof(Front, typed)},
     {"counted", offsetof(Front, counted)},   {"symbol", offsetof(Front, symbol)},
 };
 
@@ -432,7 +432,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 22) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 23) < 0)
         Py_CLEAR(module);
     return module;
 }

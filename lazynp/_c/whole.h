@@ -6,7 +6,23 @@
 
 /* -- whole functions: `_eager.by_numpy`, `created`; `_reduce` ---------------------------------- */
 
+enum { DEEPEST = 4 }; /* how deep lists nest */
 enum { LAZY = 1, LISTS }; /* what `argument` has met: arrays or scalars of ours, sequences */
+
+/* NumPy's array for one of ours without axes, whose node holds a number, new. NULL: forward. */
+static PyObject *single(PyObject *x, PyObject *number)
+{
+    PyObject *aval = aval_of_number(number);
+    return aval && aval == lasting_aval(x) ? PyArray_FromScalar(number, NULL) : NULL;
+}
+
+static int is_short_range(PyObject *x)
+{
+    Py_ssize_t n = PyRange_Check(x) ? PyObject_Size(x) : -1;
+    if (n < 0)
+        PyErr_Clear(); /* more than there are sizes */
+    return n >= 0 && n <= the.few;
+}
 
 /* The argument that NumPy gets in place of `x`, new. Sets bits of `*met`. NULL: forward, or an
    error. */
@@ -18,8 +34,10 @@ static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
             value = shown_memory(x);
         PyArrayObject *memory = (PyArrayObject *)value;
         *met |= LAZY;
-        if (value && (!is_memory(value) || !is_of_numbers(memory) || !is_laid_out(x, memory) ||
-                      !is_small(now, memory)))
+        if (value && !is_memory(value))
+            Py_SETREF(value, single(x, value));
+        else if (value && (!is_of_numbers(memory) || !is_laid_out(x, memory) ||
+                           !is_small(now, memory)))
             Py_CLEAR(value);
         return value;
     }
@@ -28,7 +46,7 @@ static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
         return Py_XNewRef(value_of_scalar(x));
     }
     if (is_python_number(x) || x == Py_None || x == the.no_value || PyUnicode_CheckExact(x) ||
-        PyType_Check(x) || PyArray_DescrCheck(x))
+        PyType_Check(x) || PyArray_DescrCheck(x) || is_short_range(x) || aval_of_number(x))
         return Py_NewRef(x);
     int list = PyList_CheckExact(x);
     if ((!list && !PyTuple_CheckExact(x)) || depth == 0 || PySequence_Fast_GET_SIZE(x) > the.few)
@@ -51,6 +69,21 @@ static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
             PyTuple_SET_ITEM(new, i, item);
     }
     return new;
+}
+
+/* NumPy's array of a list or tuple, of numbers that are there, new. NULL, without an error:
+   forward. */
+static PyObject *memory_of_list(PyObject *x, PyObject *now)
+{
+    int met = 0;
+    PyObject *plain = argument(x, now, &met, DEEPEST);
+    PyObject *memory = plain ? PyArray_FROM_O(plain) : NULL;
+    Py_XDECREF(plain);
+    if (!memory && PyErr_Occurred())
+        drop_error(x); /* Python comes to it again */
+    if (memory && (!is_memory(memory) || !is_of_numbers((PyArrayObject *)memory)))
+        Py_CLEAR(memory);
+    return memory;
 }
 
 /* Whether the product of the lengths is small. */
@@ -88,11 +121,11 @@ static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n)
             return PyLong_AsDouble(OF(aval, Aval, nbytes)) <= the.filled && !PyErr_Occurred();
         return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= the.filled;
     }
+    if (front->anytime) /* they are elements, of which `argument` rejects many; or the only one */
+        return PyList_CheckExact(x) || PyTuple_CheckExact(x) || PyRange_Check(x) ||
+               is_python_number(x) || is_scalar(x) || aval_of_number(x);
     if (PyList_CheckExact(x))
-        return PyList_GET_SIZE(x) > 0; /* `argument` rejects long lists */
-    if (front->anytime) /* a tuple has the elements too, and a number is the only one */
-        return PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) > 0
-                                     : is_python_number(x) || is_scalar(x);
+        return PyList_GET_SIZE(x) > 0;
     return PyTuple_CheckExact(x) ? are_few(&PyTuple_GET_ITEM(x, 0), PyTuple_GET_SIZE(x))
                                  : are_few(&x, 1);
 }
@@ -155,6 +188,10 @@ static PyObject *whole_result(Front *front, PyObject *result, PyObject *const *v
                               Py_ssize_t n, PyObject *const *args, Py_ssize_t count, int *again)
 {
     PyObject *given, *arguments;
+    if (front->itself && count && values[0] == result && is_array(args[0])) {
+        Py_DECREF(result);
+        return Py_NewRef(args[0]);
+    }
     PyObject *out = PyTuple_CheckExact(result) ? usual_results(result, values, n)
                                                : usual_result(result, values, n);
     if (!out && !PyErr_Occurred()) {
@@ -207,7 +244,7 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     int met = 0, again = 1;
     if (n == 0 || n > front->operands || all > MOST_ARGUMENTS || !nothing_staged())
         return hand_on(front, args, nargsf, names);
-    if (front->itself && all == 1 && is_array(args[0]))
+    if (front->itself == 1 && all == 1 && is_array(args[0]))
         return Py_NewRef(args[0]);
     if (watched())
         return hand_on(front, args, nargsf, names);
@@ -222,7 +259,7 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         return NULL;
     if ((is_eager(now) || front->anytime) &&
         (!front->creates || makes_little(front, args, all))) {
-        while (made < all && (values[made] = argument(args[made], now, &met, 2)))
+        while (made < all && (values[made] = argument(args[made], now, &met, DEEPEST)))
             made++;
         int large = front->outer && is_first(now) && made > 1 && is_large_outer(now, values);
         if (made == all && !large && is_numpys(front, now, met)) {
@@ -374,9 +411,13 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
 {
     Front *front = (Front *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
-    PyObject *axis = n > 1 ? args[1] : Py_None, *keepdims = Py_False, *now, *out = NULL;
+    PyObject *axis = n > 1 ? args[1] : Py_None, *keepdims = Py_False, *dtype = Py_None, *now;
+    PyObject *out = NULL;
     int again = 1, met = 0;
-    if (n == 0 || n > 2 || !nothing_staged() || !is_array(args[0]) || watched())
+    if (n == 0 || n > 2 || !nothing_staged() || watched())
+        return hand_on(front, args, nargsf, names);
+    int listed = PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0]);
+    if (!is_array(args[0]) && !listed)
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 0; i < named; i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
@@ -384,6 +425,9 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
             axis = value;
         else if (PyUnicode_CompareWithASCIIString(name, "keepdims") == 0 && PyBool_Check(value))
             keepdims = value;
+        else if (PyUnicode_CompareWithASCIIString(name, "dtype") == 0 && front->typed &&
+                 (PyType_Check(value) || PyArray_DescrCheck(value)))
+            dtype = value;
         else
             return hand_on(front, args, nargsf, names);
     }
@@ -391,7 +435,11 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     if (!now)
         return NULL;
     PyObject *value = NULL;
-    if (carries_tangent(args[0])) {
+    if (listed)
+        value = is_eager(now) ? memory_of_list(args[0], now) : NULL;
+    else if (dtype != Py_None)
+        value = is_eager(now) ? argument(args[0], now, &met, 0) : NULL;
+    else if (carries_tangent(args[0])) {
         out = reduction_traced(front, args[0], axis, keepdims, now);
         again = !out;
     }
@@ -400,7 +448,7 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     else
         out = reduction_recorded(front, args[0], axis, keepdims, now, &again);
     if (value) {
-        PyObject *values[5] = {value, axis, Py_None, Py_None, keepdims};
+        PyObject *values[5] = {value, axis, dtype, Py_None, keepdims};
         PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, 5, &again);
         out = result ? whole_result(front, result, values, 1, args, 1, &again) : NULL;
         Py_DECREF(value);

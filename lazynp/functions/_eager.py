@@ -36,7 +36,7 @@ from lazynp.functions._replayed import REPLAYED, replayed
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import write_into
 
-_PLAIN = frozenset({int, float, bool, complex, str, type(None), type(np._NoValue)})  # type: ignore[attr-defined]
+_PLAIN = frozenset({int, float, bool, complex, str, type(None), type(np._NoValue), *AVALS})  # type: ignore[attr-defined]
 
 # parameters that are written, and those that NumPy's functions lack
 _NOT_NUMPYS = frozenset(
@@ -271,13 +271,13 @@ def _settle(x: NDArray) -> None:
 
 def created(
     reference: Callable[..., Any], *, like: bool = False, anytime: bool = False,
-    itself: bool = False,
+    itself: int = False,
 ) -> Callable[[F], F]:  # fmt: skip
     """Decorate a function that makes an array. Its first argument determines the size: a length, a
     shape, a list of the elements, or an array that the result is to be `like`.
 
     anytime: it makes an array of host data at once, in any mode. itself: it returns an array that
-    is its only argument.
+    is its only argument; 2: where NumPy's does.
     """
 
     def decorate(function: F) -> F:

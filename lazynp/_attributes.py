@@ -23,7 +23,7 @@ from lazynp._strides import (
     order_of_strides,
     writeable,
 )
-from lazynp._views import transpose, turned, view
+from lazynp._views import showing, transpose, turned, view
 from lazynp.functions import (
     _at,
     creation,
@@ -135,6 +135,7 @@ def _setstate(self: Array, state: Any) -> None:
     self._order = order_of_strides(memory)
 
 
+@showing
 def _real(self: Array) -> Array:
     if self.dtype.kind != "c":
         return self
@@ -143,6 +144,7 @@ def _real(self: Array) -> Array:
     return view(self, Real())
 
 
+@showing
 def _imag(self: Array) -> Array:
     if self.dtype.kind == "c":
         if isinstance(self, Scalar):

@@ -109,7 +109,7 @@ def _laid_out(node: Node, step: Step) -> Node | None:
 
 def showing(function: F, *, contiguous: bool = False, copies: bool = False) -> F:
     """A function that shows an array in another form, which its other arguments determine: ints,
-    tuples of ints, or None. C repeats what the function did for arguments of the same kind.
+    tuples of ints, None, or dtypes. C repeats what the function did for arguments of the same kind.
 
     contiguous: it makes a view only of elements in C order. copies: it is a reshape, which copies
     where no view has the new shape.
@@ -143,12 +143,15 @@ def _aval(array: Array) -> Any:
     return node[AVAL] if node[OP] is None else node[OP].aval
 
 
+_KNOWN = frozenset({tuple, int, type(None), type})
+
+
 def _is_known_by(aval: Any, array: Array, rest: tuple[Any, ...]) -> bool:
     """Whether an array's aval and the other arguments tell how it is shown."""
     if staged or array._flags is not None or type(aval) is not Aval or not aval.device:
         return False
     for x in rest:
-        if type(x) is not tuple and type(x) is not int and x is not None:
+        if type(x) not in _KNOWN and not isinstance(x, np.dtype):
             return False
         if type(x) is tuple and any([type(n) is not int for n in x]):
             return False

@@ -134,6 +134,7 @@ typedef struct {
     int outer;       /* its result has the product of its operands' sizes */
     int itself;      /* 1: it returns an array that is its only argument; 2: if NumPy does */
     int raw;         /* its result is Python's */
+    int named;       /* `method` names its arguments as `function` does */
     int typed;       /* a reduction that takes a dtype */
     int contiguous;  /* it makes a view only of elements in C order */
     int counted;     /* `_ownership.counts` of an object that only a list refers to */

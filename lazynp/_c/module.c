@@ -16,6 +16,7 @@
 #include "numbers.h"
 #include "views.h"
 #include "whole.h"
+#include "written.h"
 #include "forms.h"
 #include "loops_of_rules.h"
 #include "guarded.h"
@@ -142,6 +143,7 @@ static const Kind KINDS[] = {
     {"attribute", attribute, NULL, NULL},
     {"called", called, NULL, NULL},
     {"whole", whole, "not_numpys", "handle"},
+    {"written", by_writing, NULL, NULL},
     {"reduction", reduction, "ops", "handle"},
     {"of_arrays", of_arrays, NULL, NULL},
     {"iterate", iterate, NULL, NULL},
@@ -171,6 +173,7 @@ static const struct {
     {"anytime", offsetof(Front, anytime)},   {"lengths", offsetof(Front, lengths)},
     {"itself", offsetof(Front, itself)},     {"raw", offsetof(Front, raw)},
     {"outer", offsetof(Front, outer)},       {"typed", offsetof(Front, typed)},
+    {"named", offsetof(Front, named)},
     {"counted", offsetof(Front, counted)},   {"symbol", offsetof(Front, symbol)},
 };
 

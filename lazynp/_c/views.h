@@ -32,7 +32,7 @@ static int is_view_of(PyObject *view, PyObject *memory)
 }
 
 /* What the arguments of a call are known by, new: the array's aval and the others, which are ints,
-   tuples of ints, or None. NULL: forward, or an error. */
+   tuples of ints, None, or what names a dtype. NULL: forward, or an error. */
 static PyObject *key_of_call(PyObject *const *args, Py_ssize_t n)
 {
     PyObject *aval = lasting_aval(args[0]), *key;
@@ -40,7 +40,8 @@ static PyObject *key_of_call(PyObject *const *args, Py_ssize_t n)
         return NULL;
     for (Py_ssize_t i = 1; i < n; i++) {
         int tuple = PyTuple_CheckExact(args[i]);
-        if (!tuple && !PyLong_CheckExact(args[i]) && args[i] != Py_None)
+        if (!tuple && !PyLong_CheckExact(args[i]) && args[i] != Py_None &&
+            !PyArray_DescrCheck(args[i]) && Py_TYPE(args[i]) != &PyType_Type)
             return NULL;
         for (Py_ssize_t k = 0; tuple && k < PyTuple_GET_SIZE(args[i]); k++)
             if (!PyLong_CheckExact(PyTuple_GET_ITEM(args[i], k)))

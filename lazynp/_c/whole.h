@@ -265,7 +265,7 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         if (made == all && !large && is_numpys(front, now, met)) {
             /* functions may name their arguments otherwise than methods */
             int method = front->method != Py_None && is_array(args[0]) &&
-                         (!names || front->function == Py_None);
+                         (!names || front->named || front->function == Py_None);
             PyObject *function = method ? front->method : front->function;
             if (function != Py_None)
                 result = quiet_named(OF(now, Recorder, quiet), function, values, n, names, &again);

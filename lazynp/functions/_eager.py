@@ -116,7 +116,7 @@ def by_numpy(
         return in_front(
             "whole", call, function=_undispatched(reference), handle=handle, not_numpys=_NOT_NUMPYS,
             operands=min(before_out, _ANY_NUMBER), method=method or _method_of(reference),
-            outer=outer,
+            outer=outer, named=_method_of(reference) is not None,
         )  # fmt: skip
 
     return decorate
@@ -131,12 +131,13 @@ def _is_large(values: list[Any], largest: float) -> bool:
 
 def by_method(
     method: Callable[..., Any], operands: int = _ANY_NUMBER, *, without: Iterable[str] = (),
-    raw: bool = False, function: Any = None,
+    raw: bool = False, function: Any = None, itself: int = 0,
 ) -> Callable[[F], F]:  # fmt: skip
     """Put a front before a function that does the same to arrays as this method of NumPy's, called
     with at most so many arguments by position, `self` among them.
 
     without: names of arguments that mean something else to NumPy. raw: the result is no array.
+    itself: as in `created`.
     function: NumPy's function that does the same; only then may other arguments be arrays.
     """
     function = function and _undispatched(function)
@@ -144,7 +145,7 @@ def by_method(
     def decorate(python: F) -> F:
         return in_front(
             "whole", python, method=method, function=function, handle=handle, operands=operands,
-            raw=raw, not_numpys=_NOT_NUMPYS.union(without),
+            raw=raw, not_numpys=_NOT_NUMPYS.union(without), itself=itself,
         )  # fmt: skip
 
     return decorate

@@ -92,6 +92,7 @@ from lazynp.functions._splitting import (
     vsplit,
 )
 from lazynp.functions._stores import write_into
+from lazynp.functions._written import by_writing
 from lazynp.functions.creation import zeros
 from lazynp.primitives import elementwise, reduction, shaping, sorting
 
@@ -317,6 +318,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     return scalar_if_0d(out) if scalar else out
 
 
+@by_writing(np.copyto, 4)
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """See `numpy.copyto`."""
     if where is not True and write_into(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core.h"
+#include "hosts.h"
 #include "loops.h"
 #include "numbers.h"
 #include "present.h"
@@ -556,6 +557,10 @@ done:
         Py_SETREF(out, PyObject_Vectorcall(the.in_common_order, all, 1 + n, NULL));
     }
 end:
+    if (again && !out && now && xs[0] && !PyErr_Occurred()) {
+        out = of_hosts(front->function, now, xs, n);
+        again = !out;
+    }
     Py_XDECREF(now);
     Py_XDECREF(key);
     Py_XDECREF(shown[0]);

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "hosts.h"
 #include "present.h"
 #include "scalars.h"
 #include "tangents.h"
@@ -519,6 +520,8 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
             out = basic ? view_at_once(self, index, now, aval, value, &again)
                         : chosen(self, value, index, &again);
         }
+        else if (host_memory(self))
+            again = !(out = host_item(value, index));
     }
     else if (aval && (out = traced_item(front, self, index, now)))
         again = 0;

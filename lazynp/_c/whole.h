@@ -36,8 +36,8 @@ static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
         *met |= LAZY;
         if (value && !is_memory(value))
             Py_SETREF(value, single(x, value));
-        else if (value && (!is_of_numbers(memory) || !is_laid_out(x, memory) ||
-                           !is_small(now, memory)))
+        else if (value && ((!is_of_numbers(memory) && !is_of_host(memory)) ||
+                           !is_laid_out(x, memory) || !is_small(now, memory)))
             Py_CLEAR(value);
         return value;
     }
@@ -165,6 +165,8 @@ static PyObject *usual_result(PyObject *result, PyObject *const *values, Py_ssiz
     }
     if (!is_apart(result, values, n))
         return NULL;
+    if (is_of_host((PyArrayObject *)result))
+        return host_owner((PyArrayObject *)result);
     return PyArray_NDIM((PyArrayObject *)result) ? fresh_owner((PyArrayObject *)result)
                                                  : single_owner((PyArrayObject *)result);
 }

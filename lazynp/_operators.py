@@ -18,6 +18,7 @@ from lazynp.functions import (
     products,
     ufuncs,
 )
+from lazynp.functions._eager import by_method
 from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._operands import cast, check_writeable, store
@@ -187,6 +188,8 @@ def attach_operators() -> None:
             setattr(Array, f"__r{name}__", function.operator(reflected=True))
         if name != "divmod":
             setattr(Array, f"__i{name}__", _in_place(function, name))
+    by_numpys = by_method(np.ndarray.__divmod__, 2, function=np.divmod)
+    Array.__divmod__ = by_numpys(Array.__divmod__)  # type: ignore[attr-defined]
     for name, function in _COMPARISONS.items():
         setattr(Array, f"__{name}__", function.operator())
     for name, function in _UNARY.items():

@@ -123,12 +123,14 @@ typedef struct {
     };
     PyObject *method; /* of NumPy's arrays, which does the same as `function` and takes less time;
                          of x ** y, NumPy's square */
+    PyObject *tuples; /* for `whole`, the class of tuples that it returns; else None */
     int operands;    /* their number; for `whole`, the maximum */
     int depth;       /* number of Python frames from the caller's up to the user's, at least 1 */
     int swap;        /* the operands are in reverse order */
     int records;     /* the call is one operation, which C may record */
     int arrays_only; /* new kinds of operands must be arrays; the result drops their order */
-    int creates;     /* it makes an array; its arguments need not be arrays */
+    int creates;     /* it makes an array; its arguments need not be arrays; 2: of as many elements as
+                        one of the ints among them says, at most */
     int anytime;     /* it makes an array of host data, which is never recorded */
     int lengths;     /* its arguments bound the size of its result */
     int outer;       /* its result has the product of its operands' sizes */

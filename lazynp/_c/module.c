@@ -34,6 +34,7 @@ static int front_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(front->second);
     Py_VISIT(front->first);
     Py_VISIT(front->method);
+    Py_VISIT(front->tuples);
     return 0;
 }
 
@@ -45,6 +46,7 @@ static int front_clear(PyObject *self)
     Py_CLEAR(front->second);
     Py_CLEAR(front->first);
     Py_CLEAR(front->method);
+    Py_CLEAR(front->tuples);
     return 0;
 }
 
@@ -202,6 +204,7 @@ static PyObject *new_front(PyObject *python, const Front *like)
     Py_INCREF(new->first);
     Py_INCREF(new->second);
     Py_INCREF(new->method);
+    Py_INCREF(new->tuples);
     new->weak = NULL;
     PyObject_GC_Track(new);
     return (PyObject *)new;
@@ -247,6 +250,8 @@ static int specify(Front *spec, const Kind *kind, const char *name, PyObject *va
         spec->function = value;
     else if (!strcmp(name, "method"))
         spec->method = value;
+    else if (!strcmp(name, "tuples"))
+        spec->tuples = value;
     else if (kind->first && !strcmp(name, kind->first))
         spec->first = value;
     else if (kind->second && !strcmp(name, kind->second))
@@ -277,7 +282,7 @@ static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *na
         if (strcmp(KINDS[i].name, name))
             continue;
         Front spec = {.vectorcall = KINDS[i].call, .function = Py_None, .first = Py_None,
-                      .second = Py_None, .method = Py_None, .depth = 1};
+                      .second = Py_None, .method = Py_None, .tuples = Py_None, .depth = 1};
         for (Py_ssize_t at = 0; named && PyDict_Next(named, &at, &key, &value);)
             if (specify(&spec, &KINDS[i], PyUnicode_AsUTF8(key), value) < 0)
                 return NULL;

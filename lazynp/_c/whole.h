@@ -101,19 +101,49 @@ static int are_few(PyObject *const *lengths, Py_ssize_t n)
     return 1;
 }
 
+/* Whether these are numbers and names of dtypes, and the ints among them at most so large. */
+static int are_bounded(PyObject *const *args, Py_ssize_t n, int most)
+{
+    npy_intp bound;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x = is_scalar(args[i]) ? value_of_scalar(args[i]) : args[i];
+        if (!x || PySequence_Check(x) || is_memory(x) ||
+            (PyLong_CheckExact(x) && (!as_place(x, &bound) || bound > most || bound < -most)))
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether `arange` of these makes a short array. What has a name must be a dtype. */
+static int makes_short_range(PyObject *const *args, Py_ssize_t all, Py_ssize_t named, int most)
+{
+    double numbers[3] = {0};
+    Py_ssize_t n = all - named;
+    for (Py_ssize_t i = 0; i < n && n <= 3; i++) {
+        PyObject *x = is_scalar(args[i]) ? value_of_scalar(args[i]) : args[i];
+        npy_intp place;
+        if (x && as_place(x, &place))
+            numbers[i] = (double)place;
+        else if (!x || !as_double(x, &numbers[i]))
+            return 0;
+    }
+    for (Py_ssize_t i = n; i < all; i++)
+        if (!PyType_Check(args[i]) && !PyArray_DescrCheck(args[i]))
+            return 0;
+    double length = n == 1 ? numbers[0] : numbers[1] - numbers[0];
+    length = fabs(n == 3 ? length / numbers[2] : length);
+    return n && n <= 3 && length <= 2.0 * most; /* of NaN, false */
+}
+
 /* Whether the new array is small. The first argument is its length, its shape, its elements or its
    model; or every argument is a number that bounds its length. */
-static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n)
+static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     PyObject *x = args[0];
-    if (front->lengths) {
-        for (Py_ssize_t i = 0; i < n; i++) {
-            npy_intp bound;
-            if (!as_place(args[i], &bound) || bound > front->lengths || bound < -front->lengths)
-                return 0;
-        }
-        return 1;
-    }
+    if (front->creates == 2)
+        return are_bounded(args, n, front->lengths);
+    if (front->lengths)
+        return makes_short_range(args, n, names ? PyTuple_GET_SIZE(names) : 0, front->lengths);
     if (is_array(x)) {
         PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
         PyObject *aval = node ? NULL : lasting_aval(x); /* of a view that is out of date */
@@ -172,7 +202,8 @@ static PyObject *usual_result(PyObject *result, PyObject *const *values, Py_ssiz
 }
 
 /* The same for a tuple of them. */
-static PyObject *usual_results(PyObject *results, PyObject *const *values, Py_ssize_t n)
+static PyObject *usual_results(Front *front, PyObject *results, PyObject *const *values,
+                               Py_ssize_t n)
 {
     PyObject *out = PyTuple_New(PyTuple_GET_SIZE(results));
     for (Py_ssize_t i = 0; out && i < PyTuple_GET_SIZE(results); i++) {
@@ -182,6 +213,8 @@ static PyObject *usual_results(PyObject *results, PyObject *const *values, Py_ss
         else
             Py_CLEAR(out);
     }
+    if (out && front->tuples != Py_None)
+        Py_SETREF(out, PyObject_CallObject(front->tuples, out));
     return out;
 }
 
@@ -194,8 +227,8 @@ static PyObject *whole_result(Front *front, PyObject *result, PyObject *const *v
         Py_DECREF(result);
         return Py_NewRef(args[0]);
     }
-    PyObject *out = PyTuple_CheckExact(result) ? usual_results(result, values, n)
-                                               : usual_result(result, values, n);
+    PyObject *out = PyTuple_Check(result) ? usual_results(front, result, values, n)
+                                          : usual_result(result, values, n);
     if (!out && !PyErr_Occurred()) {
         given = PyList_New(n);
         arguments = PyTuple_New(count);
@@ -260,7 +293,7 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     if (!now)
         return NULL;
     if ((is_eager(now) || front->anytime) &&
-        (!front->creates || makes_little(front, args, all))) {
+        (!front->creates || makes_little(front, args, all, names))) {
         while (made < all && (values[made] = argument(args[made], now, &met, DEEPEST)))
             made++;
         int large = front->outer && is_first(now) && made > 1 && is_large_outer(now, values);

@@ -111,12 +111,10 @@ def by_numpy(
                 return function(*args, **kwargs)
             return kind(*out) if kind is not None and isinstance(result, tuple) else out
 
-        if kind is not None:
-            return call  # type: ignore[return-value]
         return in_front(
             "whole", call, function=_undispatched(reference), handle=handle, not_numpys=_NOT_NUMPYS,
             operands=min(before_out, _ANY_NUMBER), method=method or _method_of(reference),
-            outer=outer, named=_method_of(reference) is not None,
+            outer=outer, tuples=kind, named=_method_of(reference) is not None,
         )  # fmt: skip
 
     return decorate
@@ -151,6 +149,32 @@ def by_method(
     return decorate
 
 
+def looked_at(reference: Callable[..., Any]) -> Callable[[F], F]:
+    """Put a front before a function whose result is Python's, as NumPy's function makes it."""
+
+    def decorate(python: F) -> F:
+        return in_front(
+            "whole", python, function=_undispatched(reference), handle=handle, raw=True,
+            operands=_ANY_NUMBER, not_numpys=_NOT_NUMPYS,
+        )  # fmt: skip
+
+    return decorate
+
+
+def or_itself(reference: Callable[..., Any]) -> Callable[[F], F]:
+    """Put a front before a function that returns an array as it is where NumPy's does, and else
+    makes one of numbers and lists.
+    """
+
+    def decorate(python: F) -> F:
+        return in_front(
+            "whole", python, function=_undispatched(reference), handle=handle, creates=True,
+            anytime=True, itself=2, operands=1, not_numpys=_NOT_NUMPYS,
+        )  # fmt: skip
+
+    return decorate
+
+
 def of_numbers(reference: Callable[..., Any], operands: int, largest: int) -> Callable[[F], F]:
     """Put a front before a function that makes an array of host data, in any mode, from ints of at
     most this magnitude.
@@ -161,6 +185,21 @@ def of_numbers(reference: Callable[..., Any], operands: int, largest: int) -> Ca
             "whole", function, function=_undispatched(reference), handle=handle,
             operands=operands, creates=True,
             anytime=True, lengths=largest, not_numpys=_NOT_NUMPYS | {"like", "start", "device"},
+        )  # fmt: skip
+
+    return decorate
+
+
+def evenly(reference: Callable[..., Any], largest: int) -> Callable[[F], F]:
+    """Put a front before a function that makes an array of host data, in any mode, if none of the
+    ints among its arguments is larger.
+    """
+
+    def decorate(function: F) -> F:
+        behind = by_numpy(reference)(function)
+        return in_front(
+            "whole", behind, function=_undispatched(reference), handle=handle,
+            operands=_ANY_NUMBER, creates=2, anytime=True, lengths=largest, not_numpys=_NOT_NUMPYS,
         )  # fmt: skip
 
     return decorate

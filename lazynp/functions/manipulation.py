@@ -40,7 +40,7 @@ from lazynp.functions._arguments import (
 from lazynp.functions._assigned import assigned
 from lazynp.functions._checks import asking, refuse, traced
 from lazynp.functions._construct import copy, require
-from lazynp.functions._eager import by_numpy
+from lazynp.functions._eager import by_numpy, looked_at
 from lazynp.functions._getset import setitem
 from lazynp.functions._joining import (
     block,
@@ -114,16 +114,19 @@ Array_or_scalar = (Array, np.ndarray, np.generic)
 # -- properties ------------------------------------------------------------------------------------
 
 
+@looked_at(np.ndim)
 def ndim(a: Any) -> int:
     """See `numpy.ndim`."""
     return a.ndim if hasattr(a, "ndim") else as_array(a).ndim
 
 
+@looked_at(np.shape)
 def shape(a: Any) -> tuple[int, ...]:
     """See `numpy.shape`."""
     return a.shape if hasattr(a, "shape") else as_array(a).shape
 
 
+@looked_at(np.size)
 def size(a: Any, axis: Any = None) -> int:
     """See `numpy.size`."""
     dims = shape(a)

@@ -302,29 +302,48 @@ end:
     return out;
 }
 
-/* NumPy's form of an index that is an array of numbers, or a list of Python's ints, borrowed. NULL:
-   forward. */
+/* NumPy's form of an index that is a list of integers, new. NULL: forward, or an error. */
+static PyObject *index_list(PyObject *index)
+{
+    Py_ssize_t n = PyList_GET_SIZE(index), i = 0;
+    npy_intp place;
+    if (!n || n > the.few)
+        return NULL;
+    while (i < n && PyLong_CheckExact(PyList_GET_ITEM(index, i)))
+        i++;
+    if (i == n)
+        return Py_NewRef(index);
+    PyObject *new = PyList_New(n);
+    for (i = 0; new && i < n; i++) {
+        PyObject *item = i < PyList_GET_SIZE(index) && as_place(PyList_GET_ITEM(index, i), &place)
+                             ? PyLong_FromSsize_t(place)
+                             : NULL;
+        if (item)
+            PyList_SET_ITEM(new, i, item);
+        else
+            Py_CLEAR(new);
+    }
+    return new;
+}
+
+/* NumPy's form of an index that is an array of numbers, or a list of integers, new. NULL: forward, or
+   an error. */
 static PyObject *index_array(PyObject *index)
 {
-    if (PyList_CheckExact(index)) {
-        Py_ssize_t n = PyList_GET_SIZE(index);
-        for (Py_ssize_t i = 0; i < n; i++)
-            if (n > the.few || !PyLong_CheckExact(PyList_GET_ITEM(index, i)))
-                return NULL;
-        return n ? index : NULL;
-    }
+    if (PyList_CheckExact(index))
+        return index_list(index);
     PyObject *node = is_array(index) ? node_of(index) : NULL;
     PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
     if (!value || !is_memory(value) || PyArray_NDIM((PyArrayObject *)value) == 0)
         return NULL;
-    return is_of_numbers((PyArrayObject *)value) ? value : NULL;
+    return is_of_numbers((PyArrayObject *)value) ? Py_NewRef(value) : NULL;
 }
 
 /* NumPy's form of an index that contains arrays, new. NULL: forward, or an error. */
 static PyObject *host_index(PyObject *index)
 {
     if (!PyTuple_CheckExact(index))
-        return Py_XNewRef(index_array(index));
+        return index_array(index);
     Py_ssize_t n = PyTuple_GET_SIZE(index);
     PyObject *new = PyTuple_New(n);
     for (Py_ssize_t i = 0; new && i < n; i++) {
@@ -332,10 +351,12 @@ static PyObject *host_index(PyObject *index)
         if (!PySlice_Check(item) && !PyLong_CheckExact(item) && item != Py_None &&
             item != Py_Ellipsis)
             item = index_array(item);
+        else
+            Py_INCREF(item);
         if (!item)
             Py_CLEAR(new);
         else
-            PyTuple_SET_ITEM(new, i, Py_NewRef(item));
+            PyTuple_SET_ITEM(new, i, item);
     }
     return new;
 }

@@ -322,16 +322,49 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
 }
 
-/* What a function that NumPy executes in any mode gets in place of `x`, new; no array, because NumPy
-   might keep it. NULL: forward. */
-static PyObject *plain_argument(PyObject *x)
+/* A read-only view of an array's memory, which NumPy may keep, new. NULL: forward. */
+static PyObject *sealed(PyObject *x)
+{
+    PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    PyArrayObject *memory = (PyArrayObject *)value;
+    if (!is_memory(value))
+        return value == Py_None ? NULL : single(x, value);
+    if (!(is_of_numbers(memory) || is_of_host(memory)) || !is_laid_out(x, memory))
+        return NULL;
+    PyObject *view = PyArray_View(memory, NULL, NULL);
+    if (view)
+        PyArray_CLEARFLAGS((PyArrayObject *)view, NPY_ARRAY_WRITEABLE);
+    return view;
+}
+
+/* What a function that NumPy executes in any mode gets in place of `x`, new. NULL: forward, or an
+   error. */
+static PyObject *plain_argument(PyObject *x, int depth)
 {
     if (is_scalar(x))
         return Py_XNewRef(value_of_scalar(x));
-    int plain = is_python_number(x) || x == Py_None || PyUnicode_CheckExact(x) || PyType_Check(x) ||
-                PyArray_DescrCheck(x) ||
-                (PyTuple_CheckExact(x) && are_few(&PyTuple_GET_ITEM(x, 0), PyTuple_GET_SIZE(x)));
-    return plain ? Py_NewRef(x) : NULL;
+    if (is_array(x))
+        return sealed(x);
+    if (is_python_number(x) || x == Py_None || PyUnicode_CheckExact(x) || PyType_Check(x) ||
+        PyArray_DescrCheck(x) || aval_of_number(x))
+        return Py_NewRef(x);
+    int list = PyList_CheckExact(x);
+    if ((!list && !PyTuple_CheckExact(x)) || !depth || PySequence_Fast_GET_SIZE(x) > the.few)
+        return NULL;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
+    PyObject *new = list ? PyList_New(n) : PyTuple_New(n);
+    for (Py_ssize_t i = 0; new && i < n; i++) {
+        PyObject *item = i < PySequence_Fast_GET_SIZE(x) /* a list may change while code runs */
+                             ? plain_argument(PySequence_Fast_GET_ITEM(x, i), depth - 1)
+                             : NULL;
+        if (!item)
+            Py_CLEAR(new);
+        else if (list)
+            PyList_SET_ITEM(new, i, item);
+        else
+            PyTuple_SET_ITEM(new, i, item);
+    }
+    return new;
 }
 
 /* Whether nobody else refers to the memory of NumPy's array: it has its own, or that of an array
@@ -353,7 +386,7 @@ static PyObject *hosted(PyObject *self, PyObject *const *args, size_t nargsf, Py
     int may = all <= MOST_ARGUMENTS && nothing_staged() && PyTuple_CheckExact(front->hooks);
     for (Py_ssize_t i = 0; may && i < PyTuple_GET_SIZE(front->hooks); i++)
         may = PyObject_IsTrue(PyTuple_GET_ITEM(front->hooks, i)) == 0;
-    while (may && made < all && (values[made] = plain_argument(args[made])))
+    while (may && made < all && (values[made] = plain_argument(args[made], DEEPEST)))
         made++;
     may = may && made == all;
     if (may)

@@ -48,6 +48,7 @@ _NOT_NUMPYS = frozenset(
         "size",
         "fill_value",
         "assume_unique_indices",
+        "strip_zeros",
         "device",
     }
 )

@@ -383,6 +383,15 @@ static int is_laid_out(PyObject *x, PyArrayObject *memory)
     return PyArray_IS_C_CONTIGUOUS((PyArrayObject *)whole);
 }
 
+/* `_strides.fortran_order`, new. */
+static PyObject *fortran_order(int ndim)
+{
+    PyObject *order = PyTuple_New(ndim);
+    for (int axis = 0; order && axis < ndim; axis++)
+        PyTuple_SET_ITEM(order, axis, PyLong_FromLong(ndim - 1 - axis)); /* small: never NULL */
+    return order;
+}
+
 /* -- making nodes and handles ------------------------------------------------------------------ */
 
 static PyObject *node(PyObject *op, PyObject *args, PyObject *value, PyObject *code,

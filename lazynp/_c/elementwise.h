@@ -116,11 +116,7 @@ static PyObject *order_of_result(PyObject *value, PyObject *const *xs, Py_ssize_
         return is_memory(value) ? Py_NewRef(Py_None) : NULL;
     if (!PyArray_IS_F_CONTIGUOUS(memory))
         return NULL;
-    int ndim = PyArray_NDIM(memory);
-    PyObject *order = PyTuple_New(ndim);
-    for (int axis = 0; order && axis < ndim; axis++)
-        PyTuple_SET_ITEM(order, axis, PyLong_FromLong(ndim - 1 - axis)); /* small: never NULL */
-    return order;
+    return fortran_order(PyArray_NDIM(memory));
 }
 
 /* The operands of a node, as a new tuple. */

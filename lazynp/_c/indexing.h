@@ -378,7 +378,9 @@ static PyObject *new_owner(PyArrayObject *memory)
 {
     PyObject *order = NULL, *out = NULL, *aval = aval_of_memory(memory);
     if (aval && !PyArray_IS_C_CONTIGUOUS(memory)) {
-        order = PyObject_CallOneArg(the.order_of_strides, (PyObject *)memory);
+        order = PyArray_IS_F_CONTIGUOUS(memory)
+                    ? fortran_order(PyArray_NDIM(memory))
+                    : PyObject_CallOneArg(the.order_of_strides, (PyObject *)memory);
         if (!order)
             Py_CLEAR(aval);
     }

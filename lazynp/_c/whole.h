@@ -45,7 +45,7 @@ static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
         *met |= LAZY;
         return Py_XNewRef(value_of_scalar(x));
     }
-    if (is_python_number(x) || x == Py_None || x == the.no_value || PyUnicode_CheckExact(x) ||
+    if (is_python_number(x) || x == Py_None || x == the.no_value || is_host_scalar(x) ||
         PyType_Check(x) || PyArray_DescrCheck(x) || is_short_range(x) || aval_of_number(x))
         return Py_NewRef(x);
     int list = PyList_CheckExact(x);
@@ -197,7 +197,7 @@ static PyObject *usual_result(PyObject *result, PyObject *const *values, Py_ssiz
         return NULL;
     if (is_of_host((PyArrayObject *)result))
         return host_owner((PyArrayObject *)result);
-    return PyArray_NDIM((PyArrayObject *)result) ? fresh_owner((PyArrayObject *)result)
+    return PyArray_NDIM((PyArrayObject *)result) ? new_owner((PyArrayObject *)result)
                                                  : single_owner((PyArrayObject *)result);
 }
 
@@ -345,7 +345,7 @@ static PyObject *plain_argument(PyObject *x, int depth)
         return Py_XNewRef(value_of_scalar(x));
     if (is_array(x))
         return sealed(x);
-    if (is_python_number(x) || x == Py_None || PyUnicode_CheckExact(x) || PyType_Check(x) ||
+    if (is_python_number(x) || x == Py_None || is_host_scalar(x) || PyType_Check(x) ||
         PyArray_DescrCheck(x) || aval_of_number(x))
         return Py_NewRef(x);
     int list = PyList_CheckExact(x);

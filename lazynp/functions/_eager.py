@@ -9,10 +9,10 @@ must give anyway.
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from inspect import CO_VARARGS
 from typing import Any, TypeVar
 
 import numpy as np
@@ -75,12 +75,8 @@ def by_numpy(
     """
 
     def decorate(function: F) -> F:
-        parameters = inspect.signature(function).parameters
-        names = list(parameters)
         recorded = _recorded(function)
-        before_out = names.index("out") if "out" in names else len(names)
-        if any(p.kind is p.VAR_POSITIONAL for p in parameters.values()):
-            before_out = sys.maxsize
+        before_out = _before_out(function)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -119,6 +115,17 @@ def by_numpy(
         )  # fmt: skip
 
     return decorate
+
+
+def _before_out(function: Any) -> int:
+    """How many arguments stand before `out`. (`inspect.signature` takes longer, at each import.)"""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = function.__code__
+    if code.co_flags & CO_VARARGS:
+        return sys.maxsize
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return names.index("out") if "out" in names else len(names)
 
 
 def _is_large(values: list[Any], largest: float) -> bool:

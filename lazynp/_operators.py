@@ -252,6 +252,9 @@ def _attach_scalar_operators() -> None:
     for look in (hash, repr, str):
         read = reader_of(look, general[look.__name__])
         setattr(Scalar, f"__{look.__name__}__", in_front("converted", read, function=look))
+    read = reader_of(np.generic.item, METHODS["item"])
+    read = in_front("converted", read, function=np.generic.item)
+    Scalar.item = read  # type: ignore[method-assign]
     read = reader_of(format, METHODS["__format__"])
     read = in_front("converted", read, function=format, operands=2)
     Scalar.__format__ = read  # type: ignore[method-assign]

@@ -128,7 +128,8 @@ typedef struct {
     int depth;       /* number of Python frames from the caller's up to the user's, at least 1 */
     int swap;        /* the operands are in reverse order */
     int records;     /* the call is one operation, which C may record */
-    int arrays_only; /* new kinds of operands must be arrays; the result drops their order */
+    int arrays_only; /* new kinds of operands must be arrays; the result drops their order. For `whole`:
+                        a method of an array */
     int creates;     /* it makes an array; its arguments need not be arrays; 2: of as many elements as
                         one of the ints among them says, at most */
     int anytime;     /* it makes an array of host data, which is never recorded */

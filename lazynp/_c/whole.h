@@ -24,6 +24,22 @@ static int is_short_range(PyObject *x)
     return n >= 0 && n <= the.few;
 }
 
+/* Whether this is a list or tuple of Python's ints and floats, or of such lists. */
+static int is_of_plain_numbers(PyObject *x, int depth)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
+    if (!depth || n > the.few)
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(x, i);
+        int sequence = PyList_CheckExact(item) || PyTuple_CheckExact(item);
+        if (sequence ? !is_of_plain_numbers(item, depth - 1)
+                     : !PyFloat_CheckExact(item) && !PyLong_CheckExact(item))
+            return 0;
+    }
+    return 1;
+}
+
 /* The argument that NumPy gets in place of `x`, new. Sets bits of `*met`. NULL: forward, or an
    error. */
 static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
@@ -52,6 +68,8 @@ static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
     if ((!list && !PyTuple_CheckExact(x)) || depth == 0 || PySequence_Fast_GET_SIZE(x) > the.few)
         return NULL;
     *met |= LISTS;
+    if (is_of_plain_numbers(x, depth))
+        return Py_NewRef(x);
     Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
     PyObject *new = list ? PyList_New(n) : PyTuple_New(n);
     for (Py_ssize_t i = 0; new && i < n; i++) {
@@ -137,13 +155,16 @@ static int makes_short_range(PyObject *const *args, Py_ssize_t all, Py_ssize_t n
 
 /* Whether the new array is small. The first argument is its length, its shape, its elements or its
    model; or every argument is a number that bounds its length. */
-static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n, PyObject *names)
+static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n, PyObject *names,
+                        PyObject *now)
 {
     PyObject *x = args[0];
+    /* in a loop of small operations as large as an array that is filled */
+    int most = OF(now, Recorder, backend) == the.eager ? (int)the.filled : front->lengths;
     if (front->creates == 2)
-        return are_bounded(args, n, front->lengths);
+        return are_bounded(args, n, most);
     if (front->lengths)
-        return makes_short_range(args, n, names ? PyTuple_GET_SIZE(names) : 0, front->lengths);
+        return makes_short_range(args, n, names ? PyTuple_GET_SIZE(names) : 0, most);
     if (is_array(x)) {
         PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
         PyObject *aval = node ? NULL : lasting_aval(x); /* of a view that is out of date */
@@ -227,7 +248,10 @@ static PyObject *whole_result(Front *front, PyObject *result, PyObject *const *v
         Py_DECREF(result);
         return Py_NewRef(args[0]);
     }
-    PyObject *out = PyTuple_Check(result) ? usual_results(front, result, values, n)
+    PyObject *out = front->anytime && is_memory(result) && /* a new array of objects */
+                            PyArray_TYPE((PyArrayObject *)result) == NPY_OBJECT
+                        ? host_owner((PyArrayObject *)result)
+                    : PyTuple_Check(result) ? usual_results(front, result, values, n)
                                           : usual_result(result, values, n);
     if (!out && !PyErr_Occurred()) {
         given = PyList_New(n);
@@ -281,7 +305,7 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         return hand_on(front, args, nargsf, names);
     if (front->itself == 1 && all == 1 && is_array(args[0]))
         return Py_NewRef(args[0]);
-    if (watched())
+    if (watched() || (front->arrays_only && !is_array(args[0])))
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 1; front->function == Py_None && i < all; i++)
         if (is_array(args[i]) || is_scalar(args[i]))
@@ -293,7 +317,7 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     if (!now)
         return NULL;
     if ((is_eager(now) || front->anytime) &&
-        (!front->creates || makes_little(front, args, all, names))) {
+        (!front->creates || makes_little(front, args, all, names, now))) {
         while (made < all && (values[made] = argument(args[made], now, &met, DEEPEST)))
             made++;
         int large = front->outer && is_first(now) && made > 1 && is_large_outer(now, values);

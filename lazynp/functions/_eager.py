@@ -151,7 +151,7 @@ def by_method(
     def decorate(python: F) -> F:
         return in_front(
             "whole", python, method=method, function=function, handle=handle, operands=operands,
-            raw=raw, not_numpys=_NOT_NUMPYS.union(without), itself=itself,
+            raw=raw, not_numpys=_NOT_NUMPYS.union(without), itself=itself, arrays_only=True,
         )  # fmt: skip
 
     return decorate

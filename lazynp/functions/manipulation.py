@@ -159,7 +159,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
         return sized
     with asking("repeats, which decide the shape", "Give repeat a total_repeat_length="):
         counts = static(repeats)
-    converts = not isinstance(repeats, (Array, np.ndarray))
+    converts = isinstance(repeats, Scalar) or not isinstance(repeats, (Array, np.ndarray))
     counts = np.asarray(counts, np.intp if converts else None)
     if counts.size == 1 and counts.ndim < 2:
         if counts.dtype.kind not in "biu":

@@ -384,6 +384,7 @@ def _attach() -> None:
     _subclass.attach(set(operator_names()), {**vars(ufuncs), "matmul": products.matmul})
     if BUILT:
         fastpath.take_slots()
+        fastpath.take_calls(ufuncs.ufunc)
         _temporaries.show_callers(fastpath.note_callers)
 
 

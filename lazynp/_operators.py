@@ -244,13 +244,12 @@ def _attach_scalar_operators() -> None:
     for name, kind in (("bool", bool), ("int", int), ("float", float), ("index", operator.index)):
         convert = conversion_of(kind, METHODS[f"__{name}__"])
         setattr(Scalar, f"__{name}__", in_front("converted", convert, function=kind))
-        of_array = in_front(
-            "converted", METHODS[f"__{name}__"], function=kind, symbol="i" if name == "index" else "?"
-        )  # fmt: skip
+        symbol, general = "i" if kind is operator.index else "?", METHODS[f"__{name}__"]
+        of_array = in_front("converted", general, function=kind, symbol=symbol)
         setattr(NDArray, f"__{name}__", of_array)
-    general = {"hash": _hash, "repr": METHODS["__repr__"], "str": METHODS["__str__"]}
+    readers = {"hash": _hash, "repr": METHODS["__repr__"], "str": METHODS["__str__"]}
     for look in (hash, repr, str):
-        read = reader_of(look, general[look.__name__])
+        read = reader_of(look, readers[look.__name__])
         setattr(Scalar, f"__{look.__name__}__", in_front("converted", read, function=look))
     read = reader_of(np.generic.item, METHODS["item"])
     read = in_front("converted", read, function=np.generic.item)
@@ -263,6 +262,7 @@ def _attach_scalar_operators() -> None:
 _CODES = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "d", "mod": "%",
     "lt": "<", "gt": ">", "le": "l", "ge": "g", "eq": "=", "ne": "!", "neg": "-", "abs": "a",
+    "pow": "^",
 }  # fmt: skip
 
 

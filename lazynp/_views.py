@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from lazynp._fronts import BUILT, in_front
 from lazynp._memo import Memo
 from lazynp._node import AVAL, OP, VALUE, Node, leaf
 from lazynp._recorder import local, staged
-from lazynp._steps import NDArray, Reshape, Step, Transpose
+from lazynp._steps import Bitcast, Imag, NDArray, Real, Reshape, Step, Transpose
 from lazynp._strides import layout, writeable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -173,8 +174,18 @@ def _learn(entries: Memo[Any, Any], array: Array, rest: tuple[Any, ...], out: An
             entries.put((aval, *rest), known)
 
 
-def _dims(step: Any) -> tuple[int, ...] | None:
-    """What a step that C takes is made of."""
+_OTHERS: dict[type, Callable[[Any], Callable[[NDArray], NDArray]]] = {
+    Real: lambda step: operator.attrgetter("real"),
+    Imag: lambda step: operator.attrgetter("imag"),
+    Bitcast: lambda step: operator.methodcaller("view", step.dtype),
+}
+
+
+def _dims(step: Any) -> Any:
+    """What a step that C takes is made of, or a function in C that takes it."""
+    make = _OTHERS.get(type(step))
+    if make is not None:
+        return make(step)
     if type(step) is Transpose:
         return step.permutation
     if type(step) is Reshape:

@@ -545,17 +545,38 @@ static PyObject *first_aval(PyObject *shape, PyObject *key, PyArrayObject *memor
     return kept;
 }
 
+/* The place among the recent avals for memory of few axes, if it holds that of the memory. */
+static inline PyObject *recent_aval(PyArrayObject *memory, size_t place)
+{
+    int ndim = PyArray_NDIM(memory);
+    PyObject *aval = recent[place].aval;
+    return aval && recent[place].ndim == ndim &&
+                   OF(aval, Aval, dtype) == (PyObject *)PyArray_DESCR(memory) &&
+                   !memcmp(recent[place].dims, PyArray_DIMS(memory), ndim * sizeof(npy_intp))
+               ? Py_NewRef(aval)
+               : NULL;
+}
+
+static inline void note_recent(PyArrayObject *memory, size_t place, PyObject *aval)
+{
+    if (OF(aval, Aval, dtype) != (PyObject *)PyArray_DESCR(memory))
+        return;
+    recent[place].ndim = PyArray_NDIM(memory);
+    memcpy(recent[place].dims, PyArray_DIMS(memory), PyArray_NDIM(memory) * sizeof(npy_intp));
+    Py_XSETREF(recent[place].aval, Py_NewRef(aval));
+}
+
 /* The aval of NumPy's array, new. NULL, without an error if programs do not support its dtype. */
 static PyObject *aval_of_memory(PyArrayObject *memory)
 {
     if (!is_of_numbers(memory))
         return NULL;
     int ndim = PyArray_NDIM(memory), few = ndim <= RECENT_NDIM;
-    size_t place = few ? place_of_recent(memory) : 0, bytes = ndim * sizeof(npy_intp);
-    PyObject *dtype = (PyObject *)PyArray_DESCR(memory), *aval = recent[place].aval;
-    if (few && aval && recent[place].ndim == ndim && OF(aval, Aval, dtype) == dtype &&
-        !memcmp(recent[place].dims, PyArray_DIMS(memory), bytes))
-        return Py_NewRef(aval);
+    size_t place = few ? place_of_recent(memory) : 0;
+    PyObject *dtype = (PyObject *)PyArray_DESCR(memory);
+    PyObject *aval = few ? recent_aval(memory, place) : NULL;
+    if (aval)
+        return aval;
     PyObject *shape = PyArray_IntTupleFromIntp(ndim, PyArray_DIMS(memory));
     PyObject *key = shape ? PyTuple_Pack(3, shape, dtype, Py_False) : NULL;
     aval = NULL;
@@ -566,11 +587,8 @@ static PyObject *aval_of_memory(PyArrayObject *memory)
     }
     Py_XDECREF(shape);
     Py_XDECREF(key);
-    if (aval && few && OF(aval, Aval, dtype) == dtype) {
-        recent[place].ndim = ndim;
-        memcpy(recent[place].dims, PyArray_DIMS(memory), bytes);
-        Py_XSETREF(recent[place].aval, Py_NewRef(aval));
-    }
+    if (aval && few)
+        note_recent(memory, place, aval);
     return aval;
 }
 

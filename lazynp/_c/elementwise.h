@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "at_once.h"
 #include "core.h"
 #include "hosts.h"
 #include "loops.h"
@@ -203,21 +204,23 @@ static void learn_loop(Front *front, PyObject *const *known, Py_ssize_t n, PyObj
     memcpy(it->kinds, kinds, sizeof kinds);
 }
 
-/* Whether a loop may run: the result is small, and has an axis. */
-static int is_for_loop(Front *front, const Operand *them, Py_ssize_t n)
+/* Whether a loop may run: the result is small, and has an axis, or all operands are numbers. */
+static int is_for_loop(Front *front, const Operand *them, Py_ssize_t n, int *numbers)
 {
     int axes = 0;
+    *numbers = front->method == Py_None;
     for (Py_ssize_t i = 0; i < n; i++) {
         if (!them[i].value)
             return 0;
         if (is_memory(them[i].value)) {
+            *numbers = 0;
             axes = axes || PyArray_NDIM((PyArrayObject *)them[i].value);
             if (PyArray_SIZE((PyArrayObject *)them[i].value) > LOOPED)
                 return 0;
         }
     }
     /* NumPy has a function of its own for x ** 2 */
-    return axes && (front->method == Py_None || is_two(them[1].value));
+    return *numbers || (axes && (front->method == Py_None || is_two(them[1].value)));
 }
 
 /* NumPy's result by its inner loop, new. What the operands are decides which; nothing depends on
@@ -225,14 +228,20 @@ static int is_for_loop(Front *front, const Operand *them, Py_ssize_t n)
    the memo table. */
 static PyObject *looped(Front *front, const Operand *them, Py_ssize_t n)
 {
-    int kinds[2];
-    if (!is_for_loop(front, them, n))
+    int kinds[2], numbers;
+    if (!is_for_loop(front, them, n, &numbers))
         return NULL;
     Loop *it = place_of_loop(front, them[0].known, them[1].known, kinds);
     if (!it || it->kinds[0] != kinds[0] || it->kinds[1] != kinds[1] || !it->loop)
         return NULL;
     PyObject *values[2] = {Py_NewRef(them[0].value), Py_XNewRef(them[1].value)}, *out = NULL;
-    PyArrayObject *result = by_loop(it, values, front->method == Py_None ? n : 1);
+    if (numbers) {
+        PyObject *number = number_by_loop(it, values, n);
+        PyObject *aval = number ? aval_of_number(number) : NULL;
+        out = aval ? scalar(number, aval) : NULL;
+        Py_XDECREF(number);
+    }
+    PyArrayObject *result = numbers ? NULL : by_loop(it, values, front->method == Py_None ? n : 1);
     if (result)
         out = handle_of(result);
     Py_DECREF(values[0]);
@@ -508,7 +517,7 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
             again = !found;
         }
         if (result && found) {
-            if (is_memory(result))
+            if (is_memory(result) || front->method == Py_None)
                 learn_loop(front, kept, n, found);
             spend(now, result);
             out = done_result(result, found);

@@ -44,10 +44,15 @@ static PyObject *host_owner(PyArrayObject *memory)
 {
     if (PyArray_NDIM(memory) == 0 || !PyArray_IS_C_CONTIGUOUS(memory) || PyArray_BASE(memory))
         return NULL;
-    PyObject *shape = PyArray_IntTupleFromIntp(PyArray_NDIM(memory), PyArray_DIMS(memory));
-    PyObject *aval = shape ? PyObject_CallFunctionObjArgs(the.aval_of, shape,
-                                                          PyArray_DESCR(memory), NULL)
-                           : NULL;
+    int few = PyArray_NDIM(memory) <= RECENT_NDIM;
+    size_t place = few ? place_of_recent(memory) : 0;
+    PyObject *aval = few ? recent_aval(memory, place) : NULL, *shape = NULL;
+    if (!aval)
+        shape = PyArray_IntTupleFromIntp(PyArray_NDIM(memory), PyArray_DIMS(memory));
+    if (shape)
+        aval = PyObject_CallFunctionObjArgs(the.aval_of, shape, PyArray_DESCR(memory), NULL);
+    if (shape && aval && few)
+        note_recent(memory, place, aval);
     PyObject *out = aval ? owner(the.NDArray, leaf((PyObject *)memory, aval)) : NULL;
     Py_XDECREF(shape);
     Py_XDECREF(aval);

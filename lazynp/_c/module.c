@@ -409,6 +409,8 @@ static PyMethodDef METHODS[] = {
     {"note_callers", note_callers, METH_O,
      "note_callers(how): 1: operators do nothing but note who calls them; -1: these are others; 0: "
      "operators work again. See `_temporaries`."},
+    {"take_calls", take_calls, METH_O,
+     "take_calls(class): let calls of its instances call the front that is its `__call__`."},
     {"take_slots", take_slots, METH_NOARGS,
      "take_slots(): let operators and indices of lazynp's classes call their fronts without a "
      "search by name."},
@@ -440,7 +442,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 23) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 24) < 0)
         Py_CLEAR(module);
     return module;
 }

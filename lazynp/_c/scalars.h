@@ -63,6 +63,7 @@ static PyObject *of_doubles(int code, double a, double b)
     case '-': result = a - b; break;
     case '*': result = a * b; break;
     case '/': result = a / b; break;
+    case '^': result = pow(a, b); break;
     COMPARISON_CASES(a, b)
     }
     PyObject *new = PyArrayScalar_New(Double);

@@ -5,7 +5,8 @@
 #include "indexing.h"
 
 /* NumPy's array after one more step, new: a view, or a copy where NumPy makes one. `dims`: the axes
-   of a transpose, the shape of a reshape; None for other steps, which Python takes. */
+   of a transpose, the shape of a reshape, or what makes the view; None for other steps, which Python
+   takes. */
 static PyObject *after_step(PyObject *memory, PyObject *step, PyObject *dims)
 {
     PyTypeObject *kind = Py_TYPE(step);
@@ -13,6 +14,8 @@ static PyObject *after_step(PyObject *memory, PyObject *step, PyObject *dims)
     PyArray_Dims them = {numbers, 0};
     if (dims == Py_None)
         return PyObject_CallMethodOneArg(step, the.layout, memory);
+    if (!PyTuple_CheckExact(dims))
+        return PyObject_CallOneArg(dims, memory);
     for (; them.len < PyTuple_GET_SIZE(dims); them.len++)
         numbers[them.len] = PyLong_AsSsize_t(PyTuple_GET_ITEM(dims, them.len));
     if (PyErr_Occurred())

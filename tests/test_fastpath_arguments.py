@@ -38,29 +38,38 @@ def made(module: Any) -> dict[str, Any]:
 
 # of lists, ranges and numbers; at once in any mode
 OF_HOST_DATA = """
-np.array(range(4)) | np.array([]) | np.array([f, 1.0]) | np.asarray((1, 2.5)) | np.asarray(range(2, 9, 3))
+np.array(range(4)) | np.array([]) | np.array([f, 1.0]) | np.asarray((1, 2.5))
+np.asarray(range(2, 9, 3))
 np.array([[1, 2], [3, 4]], dtype=float) | np.array(f) | np.array([[[1, 2]], [[3, 4]]])
-np.arange(3, dtype=float) | np.arange(0.0, 1.0, 0.25) | np.arange(5.5) | np.arange(1, 0) | np.arange(f)
+np.arange(3, dtype=float) | np.arange(0.0, 1.0, 0.25) | np.arange(5.5) | np.arange(1, 0)
+np.arange(f)
 np.linspace(0.0, 1.0, 5) | np.linspace(0, 1, 4, endpoint=False) | np.logspace(0, 1, 3)
-np.geomspace(1, 8, num=4) | np.atleast_1d(3.0) | np.atleast_1d([1, 2]) | np.ascontiguousarray([1, 2])
+np.geomspace(1, 8, num=4) | np.atleast_1d(3.0) | np.atleast_1d([1, 2])
+np.ascontiguousarray([1, 2])
 """
 # of arrays that are there, in loops of small operations
 OF_ARRAYS = """
-np.asarray(x, dtype=float) | np.ascontiguousarray(x) | np.ascontiguousarray(m.T) | np.asfortranarray(m)
-np.atleast_1d(x) | np.concatenate([[f], x]) | np.concatenate([x, [1.0, 2]]) | np.stack([[s, 1], [2, f]])
-np.where(mask, x, f) | np.clip(x, f, 3) | np.full(3, f) | np.array([s, f, 1]) | np.array([[s, s], [f, 1]])
+np.asarray(x, dtype=float) | np.ascontiguousarray(x) | np.ascontiguousarray(m.T)
+np.asfortranarray(m)
+np.atleast_1d(x) | np.concatenate([[f], x]) | np.concatenate([x, [1.0, 2]])
+np.stack([[s, 1], [2, f]])
+np.where(mask, x, f) | np.clip(x, f, 3) | np.full(3, f) | np.array([s, f, 1])
+np.array([[s, s], [f, 1]])
 np.sin([1.0, 2]) | np.sqrt((1, s, f)) | np.add([1, 2], 3) | np.maximum([[1, 2]], [[3], [0]])
-np.sum([1, 2]) | np.max((1.5, 2)) | np.any([0, 0]) | np.sum([[1, 2], [3, 4]], axis=0) | np.prod((2, s))
+np.sum([1, 2]) | np.max((1.5, 2)) | np.any([0, 0]) | np.sum([[1, 2], [3, 4]], axis=0)
+np.prod((2, s))
 np.sum(x, dtype=float) | x.sum(dtype=np.float32) | np.mean([s, 1.0])
 d[()] | float(d) | int(d) | bool(d) | operator.index(n) | d.item() | n.item() | np.abs(d) | d + 1
-x[n]
+x[n] | s + f | s < f | k * numpy.int32(2) | s ** numpy.float64(0.5)
 x.strides | m.strides | m[1:, 1:].strides | m.T.strides | x.nbytes | x.itemsize | s.nbytes
 isinstance(s, float) | isinstance(k, np.integer) | isinstance(k, numpy.int64) | -s | abs(-s) | s**2
 s**0.5 | 2.0**s | np.sqrt(s) | np.maximum(s, 0.0) | np.arctan2(s, s) | s.item() | k.item()
 z.real | z.imag | x.real | z.conj() | x.conj() | z.view(float) | x.view(np.int64)
 np.angle(z) | x.tobytes() | 1.0 in x | 99 in m | divmod(x, 2) | divmod(m, m + 1) | m.argmax(axis=1)
-m.cumsum(axis=0) | np.shape([[1, 2]]) | np.ndim([s]) | np.size([[1, 2], [3, 4]]) | np.result_type(x, k)
-np.linalg.eigh(m[:, :3] + m[:, :3].T) | np.linalg.svd(m) | np.linalg.qr(m) | np.linalg.slogdet(m[:, :3])
+m.cumsum(axis=0) | np.shape([[1, 2]]) | np.ndim([s]) | np.size([[1, 2], [3, 4]])
+np.result_type(x, k)
+np.linalg.eigh(m[:, :3] + m[:, :3].T) | np.linalg.svd(m) | np.linalg.qr(m)
+np.linalg.slogdet(m[:, :3])
 np.polyder(x) | np.roots([1.0, -3.0, 2.0]) | np.polyint(x, 2) | np.polymul(x, [1, 1])
 x[[k, 0]] | m[[0, k], 1:] | m[[k, 0], [0, k]]
 rng.choice(x, 3) | rng.permutation(x) | rng.normal(x) | rng.choice(3, p=[0.5, 0.25, 0.25])
@@ -129,9 +138,11 @@ def test_with_and_without_the_fast_path(form: str, eager: bool) -> None:
 
 
 WRONG = """
-np.sum([]) | np.max([]) | np.sin(["a"]) | np.sum([1, [2]]) | np.arange(0, 1, 0) | np.arange(3, dtype=3)
+np.sum([]) | np.max([]) | np.sin(["a"]) | np.sum([1, [2]]) | np.arange(0, 1, 0)
+np.arange(3, dtype=3)
 np.linspace(0, 1, -1) | np.linspace(0, 1, 2.5) | operator.index(d) | divmod(x, "a") | x[[k, 9]]
-np.ascontiguousarray([1, [2]]) | np.roots([[1.0]]) | np.shape([1, [2]]) | x.view("i4, i2") | z.view("i1, f8")
+np.ascontiguousarray([1, [2]]) | np.roots([[1.0]]) | np.shape([1, [2]]) | x.view("i4, i2")
+z.view("i1, f8")
 names + 1 | names < 3 | days * days | days == "x" | float(z) | int(x) | x.fill([1, 2])
 x.sort(axis=3) | x.sort(kind="no") | np.copyto(x, [1, 2]) | np.copyto(x, z) | np.putmask(x, [1], 1)
 np.put(x, 9, 1) | np.place(x, mask[:2], 1) | x.fill("a") | np.fill_diagonal(x, 1) | x.partition(9)

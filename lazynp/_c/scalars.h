@@ -162,7 +162,7 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *x = args[i];
         PyObject *value = is_scalar(x) ? value_of_scalar(x) : NULL;
-        if (!value && i && (PyFloat_CheckExact(x) || PyLong_CheckExact(x)))
+        if (!value && i && (PyFloat_CheckExact(x) || PyLong_CheckExact(x) || aval_of_number(x)))
             value = x;
         if (!value && i && is_array(x))
             return PyObject_Vectorcall(front->operator, args, n, NULL);

@@ -24,8 +24,8 @@ HEAD = """\
 
 Written by `python benchmarks/small.py --write`: microseconds of CPU time of NumPy and of lazynp,
 in loops, and their ratio, the largest first. `x` and `y` have 10 elements, `v` and `w` 3; `M` is a
-view of shape (4, 3), `E` has shape (3, 3); `s` and `t` are elements of `x`; `numpy` is NumPy, `c`
-is one of its scalars.
+view of shape (4, 3), `E` has shape (3, 3); `s` and `t` are elements of `x`, `z` is complex, `d0`
+has no axes; `numpy` is NumPy, `c` is one of its scalars.
 
 """
 SETUP = """
@@ -36,6 +36,7 @@ v, w = np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 5.0])
 M, E = np.arange(12.0).reshape(4, 3), np.eye(3) * 2.0
 m, i = x > 0.5, np.array([1, 3, 5])
 c, rng = numpy.float64(2.0), np.random.default_rng(0)
+z, d0, names = v + 1j * w, np.array(2.5), np.array(["a", "b", "c"])
 s, t = x[1], x[2]
 for value in (s, t, y.sum(), M.sum(), E.sum(), w.sum(), i.sum()):
     float(value)
@@ -175,6 +176,110 @@ len(x)
 x.shape
 x.dtype
 [e for e in v]
+np.asarray(x, dtype=float)
+np.asarray((1.0, 2.0, 3.0))
+np.array([s, t, 1.0])
+np.array([[1.0, 0.0], [0.0, 1.0]])
+np.array(range(5))
+np.arange(0.0, 1.0, 0.25)
+np.arange(3, dtype=float)
+np.ascontiguousarray(x)
+np.atleast_1d(3.0)
+np.sin(items)
+np.sum(items)
+np.max((1.0, 2.0))
+np.maximum(s, 0.0)
+np.arctan2(s, t)
+np.argmax(x)
+np.argsort(x)
+np.sort(x)
+np.median(x)
+np.percentile(x, 50)
+np.polyfit(v, w, 1)
+np.linalg.eigh(E)
+np.linalg.svd(E)
+np.linalg.norm(M, axis=1)
+np.column_stack((x, y))
+np.append(x, 1.0)
+np.insert(v, 0, 1.0)
+np.delete(v, 0)
+np.pad(v, 1)
+np.split(x, 2)
+np.convolve(v, w)
+np.bincount(i)
+np.random.randint(0, 10)
+rng.integers(0, 10, size=3)
+rng.choice(x, 3)
+rng.permutation(x)
+rng.choice(3, p=[0.5, 0.25, 0.25])
+np.testing.assert_allclose(x, x)
+np.zeros((3, 3))
+np.zeros_like(M)
+np.full_like(x, 2.0)
+x.sum(axis=0)
+M.sum(axis=1, keepdims=True)
+M.max(axis=1)
+M.argmax(axis=1)
+x.cumsum()
+x.clip(0.2, 0.8)
+x.dot(y)
+x.round(2)
+x.repeat(2)
+x.nonzero()
+x.sort()
+x.fill(0.5)
+np.copyto(x, y)
+np.putmask(x, m, 0.5)
+np.add(x, y, out=y)
+x[-1]
+x[::-1]
+x[...]
+M[1]
+M[:, 0]
+M[1:, 1:]
+M[[0, 1]]
+M[[0, 1], [1, 0]]
+x[x > 0.5]
+x[m] = 0.5
+x[i] = 1.0
+x[:] = y
+M[:, 0] = 1.0
+M[0] = v
+0.5 in x
+divmod(i, 2)
+z.real
+z.conj()
+abs(z)
+-s
+abs(s)
+not s
+s + c
+s ** 2
+1.0 - s
+s > 0.5
+int(i[0])
+float(x[1])
+float(x.sum())
+bool(x[0] > 0)
+range(i[0])
+isinstance(s, float)
+isinstance(x, np.ndarray)
+np.float64(2.0) * 3
+x.dtype == np.float64
+x.nbytes
+x.strides
+x.ndim
+x.T
+d0[()]
+float(d0)
+names == "a"
+names[0]
+list(x)
+max(x)
+sorted(v)
+[a * b for a, b in zip(v, w)]
+x - x.mean()
+np.exp(x - x.max()) / np.exp(x - x.max()).sum()
 numpy.sin(x)
 numpy.add(x, y)
 numpy.sum(x)

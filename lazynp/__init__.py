@@ -59,7 +59,7 @@ from lazynp._shardings import (
 )
 from lazynp._unchanged import *  # noqa: F403
 from lazynp._version import __version__ as __lazynp_version__  # noqa: F401
-from lazynp.functions._casts import CASTS as _CASTS, dtype_class as _dtype_class
+from lazynp.functions._casts import bind_in as _bind_dtypes_in
 from lazynp.functions._dispatch import make_overridable as _make_overridable
 from lazynp.functions._json import hook as _hook_json
 from lazynp.functions._ufunc import ufunc as ufunc
@@ -270,10 +270,8 @@ _MODULES = frozenset({
 
 
 def __getattr__(name):
-    """Dtypes, which while a function is transformed cast what is traced; modules that are loaded
-    when they are asked for, here or by NumPy (`f2py`), and NumPy's private names."""
-    if name in _CASTS:
-        return _dtype_class(name)
+    """Modules that are loaded when they are asked for, here or by NumPy (`f2py`), and NumPy's
+    private names."""
     if name in _MODULES:
         return _import_module(f"lazynp.{name}")
     try:
@@ -292,12 +290,11 @@ __all__ += _numpy.__all__
 _make_overridable(globals(), _numpy)
 _hook_json()
 
-for _name in _CASTS:  # `__getattr__` gives these
-    del globals()[_name]
+_bind_dtypes_in(globals())
 
 
 def __dir__():
-    return sorted({*globals(), *_CASTS, *_MODULES})
+    return sorted({*globals(), *_MODULES})
 
 
 _set_aside()

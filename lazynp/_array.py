@@ -282,10 +282,11 @@ class Scalar(Array):
 
     __slots__ = ()
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    def __class__(self) -> type:  # type: ignore[no-redef,override]
         """For `isinstance`: a Scalar passes for the NumPy scalar it represents."""
         return self.dtype.type
+
+    __class__ = property(in_front("attribute", __class__, symbol="c"))  # type: ignore
 
 
 def new_array(node: Node) -> Array:

@@ -23,7 +23,7 @@ from lazynp._strides import (
     order_of_strides,
     writeable,
 )
-from lazynp._views import transpose, turned, view
+from lazynp._views import showing, transpose, turned, view
 from lazynp.functions import (
     _at,
     creation,
@@ -135,6 +135,7 @@ def _setstate(self: Array, state: Any) -> None:
     self._order = order_of_strides(memory)
 
 
+@showing
 def _real(self: Array) -> Array:
     if self.dtype.kind != "c":
         return self
@@ -143,6 +144,7 @@ def _real(self: Array) -> Array:
     return view(self, Real())
 
 
+@showing
 def _imag(self: Array) -> Array:
     if self.dtype.kind == "c":
         if isinstance(self, Scalar):
@@ -232,4 +234,7 @@ PROPERTIES: dict[str, tuple[Any, ...]] = {
     "is_fully_replicated": (placement.is_fully_replicated,),
 }
 # What the fast path answers, and by which symbol.
-QUICK = {"shape": "s", "dtype": "d", "ndim": "n", "size": "z"}
+QUICK = {
+    "shape": "s", "dtype": "d", "ndim": "n", "size": "z", "nbytes": "b", "itemsize": "i",
+    "strides": "t",
+}  # fmt: skip

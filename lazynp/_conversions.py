@@ -27,7 +27,7 @@ from lazynp._strides import (
     order_of_strides,
 )
 from lazynp._values import description, seen_value
-from lazynp._views import view
+from lazynp._views import showing, view
 from lazynp.functions import (
     _memory,
     manipulation,
@@ -161,7 +161,8 @@ def _complex(self: Array) -> complex:
 
 
 def _index(self: Array) -> int:
-    return operator.index(seen_of(self))
+    value = seen_of(self)
+    return operator.index(np.asarray(value) if type(self) is NDArray else value)
 
 
 def _format(self: Array, spec: str) -> str:
@@ -299,8 +300,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "__bytes__": lambda self: bytes(host_of(self)) if type(self) is Scalar else _tobytes(self),
     "__bool__": lambda self: bool(seen_of(self)),
     "__complex__": _complex,
-    "__contains__": _contains,
-    "__copy__": _dunder_copy,
+    "__contains__": by_method(np.ndarray.__contains__, 2, raw=True)(_contains),
+    "__copy__": by_method(np.ndarray.__copy__)(_dunder_copy),
     "__float__": lambda self: float(_real_of(self, host_of(self))),
     "__format__": _format,
     "__index__": _index,
@@ -314,7 +315,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "copy": by_method(np.ndarray.copy)(copy_of),
     "flatten": by_numpy(_flattened, method=np.ndarray.flatten)(_flatten),
     "item": by_method(np.ndarray.item, raw=True)(_item),
-    "tobytes": _tobytes,
+    "tobytes": by_method(np.ndarray.tobytes, raw=True)(_tobytes),
     "tolist": by_method(np.ndarray.tolist, raw=True)(_tolist),
-    "view": view_as,
+    "view": showing(view_as),
 }

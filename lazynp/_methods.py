@@ -63,6 +63,7 @@ from lazynp.functions._operands import cast, check_writeable, store
 from lazynp.functions._stores import write_into
 from lazynp.functions._strided import as_strided
 from lazynp.functions._subclass import of_class
+from lazynp.functions._written import by_writing
 from lazynp.primitives import sorting as sorts
 
 
@@ -90,6 +91,7 @@ def _getfield(self: Array, dtype: Any, offset: int = 0) -> Array:
     return getitem(parts, (..., offset // value.itemsize))
 
 
+@by_writing(np.ndarray.fill, 2)
 def _fill(self: Array, value: Any) -> None:
     check_writeable(self, name="assignment destination")
     if self.dtype.kind == "O":
@@ -107,15 +109,19 @@ _sort_memory: Any = sorts.sort.inplace
 _SORTS = (None, "quicksort", "mergesort", "heapsort", "stable")
 
 
-def _sort(self: Array, axis: int = -1, kind: Any = None, order: Any = None, **kw: Any) -> None:
+@by_writing(np.ndarray.sort, 4)
+def _sort(
+    self: Array, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> None:
     axis = normalize_axis_index(operator.index(axis), self.ndim)
     check_writeable(self, name="sort array")
-    if order is None and kind in _SORTS and not kw:
+    if order is None and kind in _SORTS and stable is None:
         if write_into(self, (), lambda memory: _sort_memory(memory, axis=axis)):
             return
-    store(sorting.sort(self, axis, kind, order, **kw), self)
+    store(sorting.sort(self, axis, kind, order, stable=stable), self)
 
 
+@by_writing(np.ndarray.partition, 5)
 def _partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None):
     axis = normalize_axis_index(operator.index(axis), self.ndim)
     check_writeable(self, name="partition array")
@@ -192,6 +198,7 @@ def _searchsorted(self: Array, v: Any, side: str = "left", sorter: Any = None) -
     return sorting.searchsorted(self, elements(v), side, sorter)
 
 
+@by_method(np.ndarray.conj, 1, itself=2)
 def _conjugate(self: Array, out: Any = None, /) -> Any:
     if self.dtype.kind in "SUVMm":
         raise TypeError("cannot conjugate non-numeric dtype")
@@ -378,6 +385,7 @@ def _attach() -> None:
     _subclass.attach(set(operator_names()), {**vars(ufuncs), "matmul": products.matmul})
     if BUILT:
         fastpath.take_slots()
+        fastpath.take_calls(ufuncs.ufunc)
         _temporaries.show_callers(fastpath.note_callers)
 
 

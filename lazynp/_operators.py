@@ -18,6 +18,7 @@ from lazynp.functions import (
     products,
     ufuncs,
 )
+from lazynp.functions._eager import by_method
 from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._operands import cast, check_writeable, store
@@ -187,6 +188,8 @@ def attach_operators() -> None:
             setattr(Array, f"__r{name}__", function.operator(reflected=True))
         if name != "divmod":
             setattr(Array, f"__i{name}__", _in_place(function, name))
+    by_numpys = by_method(np.ndarray.__divmod__, 2, function=np.divmod)
+    Array.__divmod__ = by_numpys(Array.__divmod__)  # type: ignore[attr-defined]
     for name, function in _COMPARISONS.items():
         setattr(Array, f"__{name}__", function.operator())
     for name, function in _UNARY.items():
@@ -233,15 +236,24 @@ def _attach_scalar_operators() -> None:
     for name, function in _UNARY.items():
         plain = getattr(operator, f"__{name}__")
         single = unary_operator_of(plain, function.operator(depth=2))
-        single = in_front("of_scalars", single, function=plain, quiet=quiet, operands=1)
+        single = in_front(
+            "of_scalars", single, function=plain, quiet=quiet, operands=1,
+            symbol=_CODES.get(name, "?"),
+        )  # fmt: skip
         setattr(Scalar, f"__{name}__", single)
     for name, kind in (("bool", bool), ("int", int), ("float", float), ("index", operator.index)):
         convert = conversion_of(kind, METHODS[f"__{name}__"])
         setattr(Scalar, f"__{name}__", in_front("converted", convert, function=kind))
-    general = {"hash": _hash, "repr": METHODS["__repr__"], "str": METHODS["__str__"]}
+        symbol, general = "i" if kind is operator.index else "?", METHODS[f"__{name}__"]
+        of_array = in_front("converted", general, function=kind, symbol=symbol)
+        setattr(NDArray, f"__{name}__", of_array)
+    readers = {"hash": _hash, "repr": METHODS["__repr__"], "str": METHODS["__str__"]}
     for look in (hash, repr, str):
-        read = reader_of(look, general[look.__name__])
+        read = reader_of(look, readers[look.__name__])
         setattr(Scalar, f"__{look.__name__}__", in_front("converted", read, function=look))
+    read = reader_of(np.generic.item, METHODS["item"])
+    read = in_front("converted", read, function=np.generic.item)
+    Scalar.item = read  # type: ignore[method-assign]
     read = reader_of(format, METHODS["__format__"])
     read = in_front("converted", read, function=format, operands=2)
     Scalar.__format__ = read  # type: ignore[method-assign]
@@ -249,7 +261,8 @@ def _attach_scalar_operators() -> None:
 
 _CODES = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "d", "mod": "%",
-    "lt": "<", "gt": ">", "le": "l", "ge": "g", "eq": "=", "ne": "!",
+    "lt": "<", "gt": ">", "le": "l", "ge": "g", "eq": "=", "ne": "!", "neg": "-", "abs": "a",
+    "pow": "^",
 }  # fmt: skip
 
 

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from sys import _getframe
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -207,20 +208,46 @@ def only_checks(op: Op) -> bool:
 
 # -- active transformations ------------------------------------------------------------------------
 
+# told True when a transformation begins and no thread has one, and False when the last one ends
+on_transformations: list[Callable[[bool], None]] = []
+_threads = [0]  # how many have an active transformation
+_lock = Lock()
+
+
+def _count(threads: int) -> None:
+    with _lock:
+        _threads[0] += threads
+        if _threads[0] == (threads > 0):
+            for tell in on_transformations:
+                tell(threads > 0)
+
+
+def _begin_level() -> int:
+    local.level += 1
+    if local.level == 1:
+        _count(1)
+    return local.level
+
+
+def _end_level() -> None:
+    local.level -= 1
+    if local.level == 0:
+        _count(-1)
+
 
 @contextmanager
 def staging(what: str) -> Iterator[StagingRecorder]:
     """Record into a separate list that is never evaluated. `what`: for errors, "jit of f"."""
     before = local.recorder
-    local.level += 1
-    recorder = local.recorder = StagingRecorder(what, before, local.level)
+    level = _begin_level()
+    recorder = local.recorder = StagingRecorder(what, before, level)
     staged.append(recorder)
     try:
         yield recorder
     finally:
         staged.remove(recorder)
         local.recorder = before
-        local.level -= 1
+        _end_level()
         recorder.release()
 
 
@@ -233,14 +260,13 @@ class interpreting:  # a block
         self.trace = trace
 
     def __enter__(self) -> None:
-        local.level += 1
-        self.trace.level = local.level
+        self.trace.level = _begin_level()
         self._recording = None if self.trace.eager else local.recorder.recording()
         if self._recording is not None:
             self._recording.__enter__()
 
     def __exit__(self, *error: Any) -> None:
         self.trace.alive = False
-        local.level -= 1
+        _end_level()
         if self._recording is not None:
             self._recording.__exit__(*error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from lazynp._fronts import BUILT, in_front
 from lazynp._memo import Memo
 from lazynp._node import AVAL, OP, VALUE, Node, leaf
 from lazynp._recorder import local, staged
-from lazynp._steps import NDArray, Reshape, Step, Transpose
+from lazynp._steps import Bitcast, Imag, NDArray, Real, Reshape, Step, Transpose
 from lazynp._strides import layout, writeable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -109,7 +110,7 @@ def _laid_out(node: Node, step: Step) -> Node | None:
 
 def showing(function: F, *, contiguous: bool = False, copies: bool = False) -> F:
     """A function that shows an array in another form, which its other arguments determine: ints,
-    tuples of ints, or None. C repeats what the function did for arguments of the same kind.
+    tuples of ints, None, or dtypes. C repeats what the function did for arguments of the same kind.
 
     contiguous: it makes a view only of elements in C order. copies: it is a reshape, which copies
     where no view has the new shape.
@@ -143,12 +144,15 @@ def _aval(array: Array) -> Any:
     return node[AVAL] if node[OP] is None else node[OP].aval
 
 
+_KNOWN = frozenset({tuple, int, type(None), type})
+
+
 def _is_known_by(aval: Any, array: Array, rest: tuple[Any, ...]) -> bool:
     """Whether an array's aval and the other arguments tell how it is shown."""
     if staged or array._flags is not None or type(aval) is not Aval or not aval.device:
         return False
     for x in rest:
-        if type(x) is not tuple and type(x) is not int and x is not None:
+        if type(x) not in _KNOWN and not isinstance(x, np.dtype):
             return False
         if type(x) is tuple and any([type(n) is not int for n in x]):
             return False
@@ -170,8 +174,18 @@ def _learn(entries: Memo[Any, Any], array: Array, rest: tuple[Any, ...], out: An
             entries.put((aval, *rest), known)
 
 
-def _dims(step: Any) -> tuple[int, ...] | None:
-    """What a step that C takes is made of."""
+_OTHERS: dict[type, Callable[[Any], Callable[[NDArray], NDArray]]] = {
+    Real: lambda step: operator.attrgetter("real"),
+    Imag: lambda step: operator.attrgetter("imag"),
+    Bitcast: lambda step: operator.methodcaller("view", step.dtype),
+}
+
+
+def _dims(step: Any) -> Any:
+    """What a step that C takes is made of, or a function in C that takes it."""
+    make = _OTHERS.get(type(step))
+    if make is not None:
+        return make(step)
     if type(step) is Transpose:
         return step.permutation
     if type(step) is Reshape:

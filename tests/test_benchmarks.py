@@ -46,13 +46,20 @@ def test_small_forms_are_right(form: str) -> None:
     want: Any = eval(form, theirs)
     for _ in range(2):
         got = eval(form, ours)
-        if isinstance(want, str):
-            assert got == want
-        elif isinstance(want, np.dtype):
-            assert got == want
-        else:
-            np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-12)
-            assert np.asarray(got).dtype == np.asarray(want).dtype
+        if got is None:  # it writes, or compares
+            got, want = ours["x"], theirs["x"]
+        for a, b in zip(got, want) if isinstance(want, tuple) else [(got, want)]:
+            same(a, b)
+
+
+def same(got: Any, want: Any) -> None:
+    if isinstance(want, (str, np.dtype, range)):
+        assert got == want
+    elif isinstance(want, np.ndarray) and want.dtype.kind == "U":
+        assert got.tolist() == want.tolist()
+    else:
+        np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-12)
+        assert np.asarray(got).dtype == np.asarray(want).dtype
 
 
 @pytest.mark.parametrize("name", harness.names())

@@ -61,7 +61,8 @@ def fronts_of_classes() -> list[tuple[type, str, Any]]:
     for kind in (Array, NDArray, Scalar, np.ufunc):
         for name, there in vars(kind).items():
             function = there.fget if isinstance(there, property) else there
-            if type(function) is Front and _accelerated.BUILT:
+            # `__class__` of a class is another attribute, so nothing can be put there
+            if type(function) is Front and _accelerated.BUILT and name != "__class__":
                 found.append((kind, name, there))
     return found
 

@@ -123,17 +123,22 @@ typedef struct {
     };
     PyObject *method; /* of NumPy's arrays, which does the same as `function` and takes less time;
                          of x ** y, NumPy's square */
+    PyObject *tuples; /* for `whole`, the class of tuples that it returns; else None */
     int operands;    /* their number; for `whole`, the maximum */
     int depth;       /* number of Python frames from the caller's up to the user's, at least 1 */
     int swap;        /* the operands are in reverse order */
     int records;     /* the call is one operation, which C may record */
-    int arrays_only; /* new kinds of operands must be arrays; the result drops their order */
-    int creates;     /* it makes an array; its arguments need not be arrays */
+    int arrays_only; /* new kinds of operands must be arrays; the result drops their order. For `whole`:
+                        a method of an array */
+    int creates;     /* it makes an array; its arguments need not be arrays; 2: of as many elements as
+                        one of the ints among them says, at most */
     int anytime;     /* it makes an array of host data, which is never recorded */
     int lengths;     /* its arguments bound the size of its result */
     int outer;       /* its result has the product of its operands' sizes */
-    int itself;      /* it returns an array that is its only argument */
+    int itself;      /* 1: it returns an array that is its only argument; 2: if NumPy does */
     int raw;         /* its result is Python's */
+    int named;       /* `method` names its arguments as `function` does */
+    int typed;       /* a reduction that takes a dtype */
     int contiguous;  /* it makes a view only of elements in C order */
     int counted;     /* `_ownership.counts` of an object that only a list refers to */
     int symbol;      /* selects an attribute, or an operator on doubles or ints */
@@ -379,6 +384,15 @@ static int is_laid_out(PyObject *x, PyArrayObject *memory)
     return PyArray_IS_C_CONTIGUOUS((PyArrayObject *)whole);
 }
 
+/* `_strides.fortran_order`, new. */
+static PyObject *fortran_order(int ndim)
+{
+    PyObject *order = PyTuple_New(ndim);
+    for (int axis = 0; order && axis < ndim; axis++)
+        PyTuple_SET_ITEM(order, axis, PyLong_FromLong(ndim - 1 - axis)); /* small: never NULL */
+    return order;
+}
+
 /* -- making nodes and handles ------------------------------------------------------------------ */
 
 static PyObject *node(PyObject *op, PyObject *args, PyObject *value, PyObject *code,
@@ -531,17 +545,38 @@ static PyObject *first_aval(PyObject *shape, PyObject *key, PyArrayObject *memor
     return kept;
 }
 
+/* The place among the recent avals for memory of few axes, if it holds that of the memory. */
+static inline PyObject *recent_aval(PyArrayObject *memory, size_t place)
+{
+    int ndim = PyArray_NDIM(memory);
+    PyObject *aval = recent[place].aval;
+    return aval && recent[place].ndim == ndim &&
+                   OF(aval, Aval, dtype) == (PyObject *)PyArray_DESCR(memory) &&
+                   !memcmp(recent[place].dims, PyArray_DIMS(memory), ndim * sizeof(npy_intp))
+               ? Py_NewRef(aval)
+               : NULL;
+}
+
+static inline void note_recent(PyArrayObject *memory, size_t place, PyObject *aval)
+{
+    if (OF(aval, Aval, dtype) != (PyObject *)PyArray_DESCR(memory))
+        return;
+    recent[place].ndim = PyArray_NDIM(memory);
+    memcpy(recent[place].dims, PyArray_DIMS(memory), PyArray_NDIM(memory) * sizeof(npy_intp));
+    Py_XSETREF(recent[place].aval, Py_NewRef(aval));
+}
+
 /* The aval of NumPy's array, new. NULL, without an error if programs do not support its dtype. */
 static PyObject *aval_of_memory(PyArrayObject *memory)
 {
     if (!is_of_numbers(memory))
         return NULL;
     int ndim = PyArray_NDIM(memory), few = ndim <= RECENT_NDIM;
-    size_t place = few ? place_of_recent(memory) : 0, bytes = ndim * sizeof(npy_intp);
-    PyObject *dtype = (PyObject *)PyArray_DESCR(memory), *aval = recent[place].aval;
-    if (few && aval && recent[place].ndim == ndim && OF(aval, Aval, dtype) == dtype &&
-        !memcmp(recent[place].dims, PyArray_DIMS(memory), bytes))
-        return Py_NewRef(aval);
+    size_t place = few ? place_of_recent(memory) : 0;
+    PyObject *dtype = (PyObject *)PyArray_DESCR(memory);
+    PyObject *aval = few ? recent_aval(memory, place) : NULL;
+    if (aval)
+        return aval;
     PyObject *shape = PyArray_IntTupleFromIntp(ndim, PyArray_DIMS(memory));
     PyObject *key = shape ? PyTuple_Pack(3, shape, dtype, Py_False) : NULL;
     aval = NULL;
@@ -552,11 +587,8 @@ static PyObject *aval_of_memory(PyArrayObject *memory)
     }
     Py_XDECREF(shape);
     Py_XDECREF(key);
-    if (aval && few && OF(aval, Aval, dtype) == dtype) {
-        recent[place].ndim = ndim;
-        memcpy(recent[place].dims, PyArray_DIMS(memory), bytes);
-        Py_XSETREF(recent[place].aval, Py_NewRef(aval));
-    }
+    if (aval && few)
+        note_recent(memory, place, aval);
     return aval;
 }
 

@@ -2,7 +2,9 @@
 
 #pragma once
 
+#include "at_once.h"
 #include "core.h"
+#include "hosts.h"
 #include "loops.h"
 #include "numbers.h"
 #include "present.h"
@@ -84,12 +86,18 @@ static PyArrayObject *array_of_numbers(PyObject *x)
     return (PyArrayObject *)new;
 }
 
-/* The same in a handle, if the other operand is an array: a scalar may repeat a list. */
-static PyObject *listed(PyObject *x, PyObject *const *args, Py_ssize_t n)
+static PyObject *memory_of_list(PyObject *x, PyObject *now);
+
+/* The same in a handle: for an operator, only if the other operand is an array, as a scalar may
+   repeat a list. */
+static PyObject *listed(Front *front, PyObject *x, PyObject *const *args, Py_ssize_t n,
+                        PyObject *now)
 {
-    if (n != 2 || !is_array(args[args[0] == x]))
-        return NULL;
-    PyArrayObject *new = array_of_numbers(x);
+    PyArrayObject *new = NULL;
+    if (n == 2 && is_array(args[args[0] == x]))
+        new = array_of_numbers(x);
+    if (!new && front->creates && !PyErr_Occurred() && (PyList_CheckExact(x) || PyTuple_CheckExact(x)))
+        new = (PyArrayObject *)memory_of_list(x, now);
     return new ? handle_of(new) : NULL;
 }
 
@@ -109,11 +117,7 @@ static PyObject *order_of_result(PyObject *value, PyObject *const *xs, Py_ssize_
         return is_memory(value) ? Py_NewRef(Py_None) : NULL;
     if (!PyArray_IS_F_CONTIGUOUS(memory))
         return NULL;
-    int ndim = PyArray_NDIM(memory);
-    PyObject *order = PyTuple_New(ndim);
-    for (int axis = 0; order && axis < ndim; axis++)
-        PyTuple_SET_ITEM(order, axis, PyLong_FromLong(ndim - 1 - axis)); /* small: never NULL */
-    return order;
+    return fortran_order(PyArray_NDIM(memory));
 }
 
 /* The operands of a node, as a new tuple. */
@@ -200,21 +204,23 @@ static void learn_loop(Front *front, PyObject *const *known, Py_ssize_t n, PyObj
     memcpy(it->kinds, kinds, sizeof kinds);
 }
 
-/* Whether a loop may run: the result is small, and has an axis. */
-static int is_for_loop(Front *front, const Operand *them, Py_ssize_t n)
+/* Whether a loop may run: the result is small, and has an axis, or all operands are numbers. */
+static int is_for_loop(Front *front, const Operand *them, Py_ssize_t n, int *numbers)
 {
     int axes = 0;
+    *numbers = front->method == Py_None;
     for (Py_ssize_t i = 0; i < n; i++) {
         if (!them[i].value)
             return 0;
         if (is_memory(them[i].value)) {
+            *numbers = 0;
             axes = axes || PyArray_NDIM((PyArrayObject *)them[i].value);
             if (PyArray_SIZE((PyArrayObject *)them[i].value) > LOOPED)
                 return 0;
         }
     }
     /* NumPy has a function of its own for x ** 2 */
-    return axes && (front->method == Py_None || is_two(them[1].value));
+    return *numbers || (axes && (front->method == Py_None || is_two(them[1].value)));
 }
 
 /* NumPy's result by its inner loop, new. What the operands are decides which; nothing depends on
@@ -222,14 +228,20 @@ static int is_for_loop(Front *front, const Operand *them, Py_ssize_t n)
    the memo table. */
 static PyObject *looped(Front *front, const Operand *them, Py_ssize_t n)
 {
-    int kinds[2];
-    if (!is_for_loop(front, them, n))
+    int kinds[2], numbers;
+    if (!is_for_loop(front, them, n, &numbers))
         return NULL;
     Loop *it = place_of_loop(front, them[0].known, them[1].known, kinds);
     if (!it || it->kinds[0] != kinds[0] || it->kinds[1] != kinds[1] || !it->loop)
         return NULL;
     PyObject *values[2] = {Py_NewRef(them[0].value), Py_XNewRef(them[1].value)}, *out = NULL;
-    PyArrayObject *result = by_loop(it, values, front->method == Py_None ? n : 1);
+    if (numbers) {
+        PyObject *number = number_by_loop(it, values, n);
+        PyObject *aval = number ? aval_of_number(number) : NULL;
+        out = aval ? scalar(number, aval) : NULL;
+        Py_XDECREF(number);
+    }
+    PyArrayObject *result = numbers ? NULL : by_loop(it, values, front->method == Py_None ? n : 1);
     if (result)
         out = handle_of(result);
     Py_DECREF(values[0]);
@@ -448,7 +460,7 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
         if (!look_at(xs[i], &them[i], &order)) {
             if (shown[i] || !is_eager(now))
                 goto end;
-            shown[i] = is_array(xs[i]) ? present(xs[i]) : listed(xs[i], args, n);
+            shown[i] = is_array(xs[i]) ? present(xs[i]) : listed(front, xs[i], args, n, now);
             if (!shown[i])
                 goto end;
             PyObject *value = PyList_GET_ITEM(OF(shown[i], Array, _node), VALUE);
@@ -505,7 +517,7 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
             again = !found;
         }
         if (result && found) {
-            if (is_memory(result))
+            if (is_memory(result) || front->method == Py_None)
                 learn_loop(front, kept, n, found);
             spend(now, result);
             out = done_result(result, found);
@@ -550,6 +562,10 @@ done:
         Py_SETREF(out, PyObject_Vectorcall(the.in_common_order, all, 1 + n, NULL));
     }
 end:
+    if (again && !out && now && xs[0] && !PyErr_Occurred()) {
+        out = of_hosts(front->function, now, xs, n);
+        again = !out;
+    }
     Py_XDECREF(now);
     Py_XDECREF(key);
     Py_XDECREF(shown[0]);

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "hosts.h"
 #include "present.h"
 #include "scalars.h"
 #include "tangents.h"
@@ -301,29 +302,48 @@ end:
     return out;
 }
 
-/* NumPy's form of an index that is an array of numbers, or a list of Python's ints, borrowed. NULL:
-   forward. */
+/* NumPy's form of an index that is a list of integers, new. NULL: forward, or an error. */
+static PyObject *index_list(PyObject *index)
+{
+    Py_ssize_t n = PyList_GET_SIZE(index), i = 0;
+    npy_intp place;
+    if (!n || n > the.few)
+        return NULL;
+    while (i < n && PyLong_CheckExact(PyList_GET_ITEM(index, i)))
+        i++;
+    if (i == n)
+        return Py_NewRef(index);
+    PyObject *new = PyList_New(n);
+    for (i = 0; new && i < n; i++) {
+        PyObject *item = i < PyList_GET_SIZE(index) && as_place(PyList_GET_ITEM(index, i), &place)
+                             ? PyLong_FromSsize_t(place)
+                             : NULL;
+        if (item)
+            PyList_SET_ITEM(new, i, item);
+        else
+            Py_CLEAR(new);
+    }
+    return new;
+}
+
+/* NumPy's form of an index that is an array of numbers, or a list of integers, new. NULL: forward, or
+   an error. */
 static PyObject *index_array(PyObject *index)
 {
-    if (PyList_CheckExact(index)) {
-        Py_ssize_t n = PyList_GET_SIZE(index);
-        for (Py_ssize_t i = 0; i < n; i++)
-            if (n > the.few || !PyLong_CheckExact(PyList_GET_ITEM(index, i)))
-                return NULL;
-        return n ? index : NULL;
-    }
+    if (PyList_CheckExact(index))
+        return index_list(index);
     PyObject *node = is_array(index) ? node_of(index) : NULL;
     PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
     if (!value || !is_memory(value) || PyArray_NDIM((PyArrayObject *)value) == 0)
         return NULL;
-    return is_of_numbers((PyArrayObject *)value) ? value : NULL;
+    return is_of_numbers((PyArrayObject *)value) ? Py_NewRef(value) : NULL;
 }
 
 /* NumPy's form of an index that contains arrays, new. NULL: forward, or an error. */
 static PyObject *host_index(PyObject *index)
 {
     if (!PyTuple_CheckExact(index))
-        return Py_XNewRef(index_array(index));
+        return index_array(index);
     Py_ssize_t n = PyTuple_GET_SIZE(index);
     PyObject *new = PyTuple_New(n);
     for (Py_ssize_t i = 0; new && i < n; i++) {
@@ -331,10 +351,12 @@ static PyObject *host_index(PyObject *index)
         if (!PySlice_Check(item) && !PyLong_CheckExact(item) && item != Py_None &&
             item != Py_Ellipsis)
             item = index_array(item);
+        else
+            Py_INCREF(item);
         if (!item)
             Py_CLEAR(new);
         else
-            PyTuple_SET_ITEM(new, i, Py_NewRef(item));
+            PyTuple_SET_ITEM(new, i, item);
     }
     return new;
 }
@@ -356,7 +378,9 @@ static PyObject *new_owner(PyArrayObject *memory)
 {
     PyObject *order = NULL, *out = NULL, *aval = aval_of_memory(memory);
     if (aval && !PyArray_IS_C_CONTIGUOUS(memory)) {
-        order = PyObject_CallOneArg(the.order_of_strides, (PyObject *)memory);
+        order = PyArray_IS_F_CONTIGUOUS(memory)
+                    ? fortran_order(PyArray_NDIM(memory))
+                    : PyObject_CallOneArg(the.order_of_strides, (PyObject *)memory);
         if (!order)
             Py_CLEAR(aval);
     }
@@ -486,6 +510,8 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     value = PyList_GET_ITEM(node, VALUE);
     if (is_memory(value))
         out = element((PyArrayObject *)value, index);
+    else if (PyTuple_CheckExact(index) && !PyTuple_GET_SIZE(index) && number_behind(self))
+        out = scalar(value, known(node));
     else if (value == Py_None && (aval = known(node)) && Py_TYPE(aval) == (PyTypeObject *)the.Aval &&
              is_of_element(index, aval)) {
         PyArrayObject *memory = parked_memory(Py_NewRef(node));
@@ -517,6 +543,8 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
             out = basic ? view_at_once(self, index, now, aval, value, &again)
                         : chosen(self, value, index, &again);
         }
+        else if (host_memory(self))
+            again = !(out = host_item(value, index));
     }
     else if (aval && (out = traced_item(front, self, index, now)))
         again = 0;

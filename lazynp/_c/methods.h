@@ -6,6 +6,20 @@
 
 /* -- shape, dtype, ndim, size, len ------------------------------------------------------------- */
 
+/* The strides that NumPy's array has, new, if this one's memory lies as that would. NULL, without an
+   error: Python finds them. */
+static PyObject *strides_of(PyObject *x)
+{
+    PyObject *node = is_array(x) ? node_of(x) : NULL;
+    PyArrayObject *memory = (PyArrayObject *)(node ? PyList_GET_ITEM(node, VALUE) : Py_None);
+    if (!is_memory((PyObject *)memory) || !is_laid_out(x, memory))
+        return NULL;
+    for (int axis = 0; axis < PyArray_NDIM(memory); axis++)
+        if (PyArray_DIM(memory, axis) < 2) /* its stride may be any */
+            return NULL;
+    return PyArray_IntTupleFromIntp(PyArray_NDIM(memory), PyArray_STRIDES(memory));
+}
+
 static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
@@ -23,6 +37,13 @@ static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf,
         PyObject *shape = OF(aval, Aval, shape);
         return PyTuple_GET_SIZE(shape) ? Py_NewRef(PyTuple_GET_ITEM(shape, 0))
                                        : hand_on(front, args, nargsf, names);
+    }
+    case 'b': return Py_NewRef(OF(aval, Aval, nbytes));
+    case 'i': return PyLong_FromSsize_t(PyDataType_ELSIZE((PyArray_Descr *)OF(aval, Aval, dtype)));
+    case 'c': return Py_NewRef((PyObject *)((PyArray_Descr *)OF(aval, Aval, dtype))->typeobj);
+    case 't': {
+        PyObject *strides = strides_of(x);
+        return strides || PyErr_Occurred() ? strides : hand_on(front, args, nargsf, names);
     }
     default: return Py_NewRef(OF(aval, Aval, size));
     }

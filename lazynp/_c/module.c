@@ -16,6 +16,7 @@
 #include "numbers.h"
 #include "views.h"
 #include "whole.h"
+#include "written.h"
 #include "forms.h"
 #include "loops_of_rules.h"
 #include "guarded.h"
@@ -33,6 +34,7 @@ static int front_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(front->second);
     Py_VISIT(front->first);
     Py_VISIT(front->method);
+    Py_VISIT(front->tuples);
     return 0;
 }
 
@@ -44,6 +46,7 @@ static int front_clear(PyObject *self)
     Py_CLEAR(front->second);
     Py_CLEAR(front->first);
     Py_CLEAR(front->method);
+    Py_CLEAR(front->tuples);
     return 0;
 }
 
@@ -142,6 +145,7 @@ static const Kind KINDS[] = {
     {"attribute", attribute, NULL, NULL},
     {"called", called, NULL, NULL},
     {"whole", whole, "not_numpys", "handle"},
+    {"written", by_writing, NULL, NULL},
     {"reduction", reduction, "ops", "handle"},
     {"of_arrays", of_arrays, NULL, NULL},
     {"iterate", iterate, NULL, NULL},
@@ -170,7 +174,8 @@ static const struct {
     {"contiguous", offsetof(Front, contiguous)},
     {"anytime", offsetof(Front, anytime)},   {"lengths", offsetof(Front, lengths)},
     {"itself", offsetof(Front, itself)},     {"raw", offsetof(Front, raw)},
-    {"outer", offsetof(Front, outer)},
+    {"outer", offsetof(Front, outer)},       {"typed", offsetof(Front, typed)},
+    {"named", offsetof(Front, named)},
     {"counted", offsetof(Front, counted)},   {"symbol", offsetof(Front, symbol)},
 };
 
@@ -199,6 +204,7 @@ static PyObject *new_front(PyObject *python, const Front *like)
     Py_INCREF(new->first);
     Py_INCREF(new->second);
     Py_INCREF(new->method);
+    Py_INCREF(new->tuples);
     new->weak = NULL;
     PyObject_GC_Track(new);
     return (PyObject *)new;
@@ -244,6 +250,8 @@ static int specify(Front *spec, const Kind *kind, const char *name, PyObject *va
         spec->function = value;
     else if (!strcmp(name, "method"))
         spec->method = value;
+    else if (!strcmp(name, "tuples"))
+        spec->tuples = value;
     else if (kind->first && !strcmp(name, kind->first))
         spec->first = value;
     else if (kind->second && !strcmp(name, kind->second))
@@ -274,7 +282,7 @@ static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *na
         if (strcmp(KINDS[i].name, name))
             continue;
         Front spec = {.vectorcall = KINDS[i].call, .function = Py_None, .first = Py_None,
-                      .second = Py_None, .method = Py_None, .depth = 1};
+                      .second = Py_None, .method = Py_None, .tuples = Py_None, .depth = 1};
         for (Py_ssize_t at = 0; named && PyDict_Next(named, &at, &key, &value);)
             if (specify(&spec, &KINDS[i], PyUnicode_AsUTF8(key), value) < 0)
                 return NULL;
@@ -403,6 +411,8 @@ static PyMethodDef METHODS[] = {
     {"note_callers", note_callers, METH_O,
      "note_callers(how): 1: operators do nothing but note who calls them; -1: these are others; 0: "
      "operators work again. See `_temporaries`."},
+    {"take_calls", take_calls, METH_O,
+     "take_calls(class): let calls of its instances call the front that is its `__call__`."},
     {"take_slots", take_slots, METH_NOARGS,
      "take_slots(): let operators and indices of lazynp's classes call their fronts without a "
      "search by name."},
@@ -434,7 +444,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 23) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 26) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -63,11 +63,23 @@ static PyObject *of_doubles(int code, double a, double b)
     case '-': result = a - b; break;
     case '*': result = a * b; break;
     case '/': result = a / b; break;
+    case '^': result = pow(a, b); break;
     COMPARISON_CASES(a, b)
     }
     PyObject *new = PyArrayScalar_New(Double);
     if (new)
         PyArrayScalar_ASSIGN(new, Double, result);
+    return new;
+}
+
+/* The same for an operator on one. */
+static PyObject *of_double(int code, double a)
+{
+    if (code != '-' && code != 'a')
+        return NULL;
+    PyObject *new = PyArrayScalar_New(Double);
+    if (new)
+        PyArrayScalar_ASSIGN(new, Double, code == '-' ? -a : fabs(a));
     return new;
 }
 
@@ -123,6 +135,17 @@ static inline PyObject *value_of_scalar(PyObject *x)
     return aval && aval == known(node) ? value : NULL;
 }
 
+/* The number of an array without axes, if it is available and no complex number; else NULL.
+   Borrowed. */
+static inline PyObject *number_behind(PyObject *x)
+{
+    PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    if (value == Py_None || is_memory(value) || PyArray_IsScalar(value, ComplexFloating))
+        return NULL;
+    PyObject *aval = aval_of_number(value);
+    return aval && aval == known(node) ? value : NULL;
+}
+
 static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
@@ -139,7 +162,7 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *x = args[i];
         PyObject *value = is_scalar(x) ? value_of_scalar(x) : NULL;
-        if (!value && i && (PyFloat_CheckExact(x) || PyLong_CheckExact(x)))
+        if (!value && i && (PyFloat_CheckExact(x) || PyLong_CheckExact(x) || aval_of_number(x)))
             value = x;
         if (!value && i && is_array(x))
             return PyObject_Vectorcall(front->operator, args, n, NULL);
@@ -151,6 +174,8 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
         result = of_int64s(front->symbol, whole, other);
     else if (n == 2 && as_exact_double(values[0], &a) && as_exact_double(values[1], &b))
         result = of_doubles(front->symbol, a, b);
+    else if (n == 1 && as_double(values[0], &a))
+        result = of_double(front->symbol, a);
     if (!result && !PyErr_Occurred()) {
         Py_INCREF(values[0]);
         Py_XINCREF(values[1]);
@@ -172,9 +197,12 @@ static PyObject *converted(PyObject *self, PyObject *const *args, size_t nargsf,
     Front *front = (Front *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     double number;
-    if (n < 1 || (n != 1 && n != front->operands) || names || !the.staged || !is_scalar(args[0]))
+    if (n < 1 || (n != 1 && n != front->operands) || names || !the.staged ||
+        (!is_scalar(args[0]) && !is_array(args[0])))
         return hand_on(front, args, nargsf, names);
-    PyObject *value = value_of_scalar(args[0]);
+    PyObject *value = is_scalar(args[0]) ? value_of_scalar(args[0]) : number_behind(args[0]);
+    if (value && is_array(args[0]) && front->symbol == 'i' && !PyArray_IsScalar(value, Integer))
+        value = NULL; /* NumPy's message is another than for its scalars */
     if (!value)
         return hand_on(front, args, nargsf, names);
     if (n == 2) {

@@ -191,6 +191,21 @@ static int by_truth(PyObject *x)
     return truth;
 }
 
+/* A call of a ufunc of ours, which Python looks up by its name. */
+static ternaryfunc ufunc_called;
+static PyObject *ufunc_front;
+
+static PyObject *by_call(PyObject *self, PyObject *args, PyObject *names)
+{
+    enum { MOST = 4 };
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    PyObject *all[MOST + 1] = {self};
+    if (n > MOST || (names && PyDict_GET_SIZE(names)))
+        return ufunc_called(self, args, names);
+    memcpy(all + 1, &PyTuple_GET_ITEM(args, 0), n * sizeof(PyObject *));
+    return call_front(ufunc_front, all, n + 1);
+}
+
 /* -- taking them ------------------------------------------------------------------------------- */
 
 /* The front that is the class's method; NULL if there is none, or if its method is no front. */
@@ -245,6 +260,20 @@ static void take_slots_of(int class, PyTypeObject *type)
     if ((slots.truth[class] = front_of(type, "__bool__")) &&
         !take_slot((void **)&number->nb_bool, by_truth, (void **)&slots.tested))
         slots.truth[class] = NULL;
+}
+
+/* Calls of the class's instances need no search, until somebody assigns `__call__` anew; a class
+   that inherits from it, and has a `__call__` of its own, has a slot by Python. */
+static PyObject *take_calls(PyObject *Py_UNUSED(module), PyObject *class)
+{
+    PyTypeObject *type = (PyTypeObject *)class;
+    if (!PyType_Check(class) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || ufunc_front) {
+        PyErr_SetString(PyExc_TypeError, "take_calls takes a class, once");
+        return NULL;
+    }
+    if ((ufunc_front = front_of(type, "__call__")))
+        take_slot((void **)&type->tp_call, by_call, (void **)&ufunc_called);
+    Py_RETURN_NONE;
 }
 
 /* From now on, operators note their callers: see `noting`; 0: no longer. */

@@ -5,7 +5,8 @@
 #include "indexing.h"
 
 /* NumPy's array after one more step, new: a view, or a copy where NumPy makes one. `dims`: the axes
-   of a transpose, the shape of a reshape; None for other steps, which Python takes. */
+   of a transpose, the shape of a reshape, or what makes the view; None for other steps, which Python
+   takes. */
 static PyObject *after_step(PyObject *memory, PyObject *step, PyObject *dims)
 {
     PyTypeObject *kind = Py_TYPE(step);
@@ -13,6 +14,8 @@ static PyObject *after_step(PyObject *memory, PyObject *step, PyObject *dims)
     PyArray_Dims them = {numbers, 0};
     if (dims == Py_None)
         return PyObject_CallMethodOneArg(step, the.layout, memory);
+    if (!PyTuple_CheckExact(dims))
+        return PyObject_CallOneArg(dims, memory);
     for (; them.len < PyTuple_GET_SIZE(dims); them.len++)
         numbers[them.len] = PyLong_AsSsize_t(PyTuple_GET_ITEM(dims, them.len));
     if (PyErr_Occurred())
@@ -32,7 +35,7 @@ static int is_view_of(PyObject *view, PyObject *memory)
 }
 
 /* What the arguments of a call are known by, new: the array's aval and the others, which are ints,
-   tuples of ints, or None. NULL: forward, or an error. */
+   tuples of ints, None, or what names a dtype. NULL: forward, or an error. */
 static PyObject *key_of_call(PyObject *const *args, Py_ssize_t n)
 {
     PyObject *aval = lasting_aval(args[0]), *key;
@@ -40,7 +43,8 @@ static PyObject *key_of_call(PyObject *const *args, Py_ssize_t n)
         return NULL;
     for (Py_ssize_t i = 1; i < n; i++) {
         int tuple = PyTuple_CheckExact(args[i]);
-        if (!tuple && !PyLong_CheckExact(args[i]) && args[i] != Py_None)
+        if (!tuple && !PyLong_CheckExact(args[i]) && args[i] != Py_None &&
+            !PyArray_DescrCheck(args[i]) && Py_TYPE(args[i]) != &PyType_Type)
             return NULL;
         for (Py_ssize_t k = 0; tuple && k < PyTuple_GET_SIZE(args[i]); k++)
             if (!PyLong_CheckExact(PyTuple_GET_ITEM(args[i], k)))

@@ -6,7 +6,39 @@
 
 /* -- whole functions: `_eager.by_numpy`, `created`; `_reduce` ---------------------------------- */
 
+enum { DEEPEST = 4 }; /* how deep lists nest */
 enum { LAZY = 1, LISTS }; /* what `argument` has met: arrays or scalars of ours, sequences */
+
+/* NumPy's array for one of ours without axes, whose node holds a number, new. NULL: forward. */
+static PyObject *single(PyObject *x, PyObject *number)
+{
+    PyObject *aval = aval_of_number(number);
+    return aval && aval == lasting_aval(x) ? PyArray_FromScalar(number, NULL) : NULL;
+}
+
+static int is_short_range(PyObject *x)
+{
+    Py_ssize_t n = PyRange_Check(x) ? PyObject_Size(x) : -1;
+    if (n < 0)
+        PyErr_Clear(); /* more than there are sizes */
+    return n >= 0 && n <= the.few;
+}
+
+/* Whether this is a list or tuple of Python's ints and floats, or of such lists. */
+static int is_of_plain_numbers(PyObject *x, int depth)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
+    if (!depth || n > the.few)
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(x, i);
+        int sequence = PyList_CheckExact(item) || PyTuple_CheckExact(item);
+        if (sequence ? !is_of_plain_numbers(item, depth - 1)
+                     : !PyFloat_CheckExact(item) && !PyLong_CheckExact(item))
+            return 0;
+    }
+    return 1;
+}
 
 /* The argument that NumPy gets in place of `x`, new. Sets bits of `*met`. NULL: forward, or an
    error. */
@@ -18,8 +50,10 @@ static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
             value = shown_memory(x);
         PyArrayObject *memory = (PyArrayObject *)value;
         *met |= LAZY;
-        if (value && (!is_memory(value) || !is_of_numbers(memory) || !is_laid_out(x, memory) ||
-                      !is_small(now, memory)))
+        if (value && !is_memory(value))
+            Py_SETREF(value, single(x, value));
+        else if (value && ((!is_of_numbers(memory) && !is_of_host(memory)) ||
+                           !is_laid_out(x, memory) || !is_small(now, memory)))
             Py_CLEAR(value);
         return value;
     }
@@ -27,13 +61,15 @@ static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
         *met |= LAZY;
         return Py_XNewRef(value_of_scalar(x));
     }
-    if (is_python_number(x) || x == Py_None || x == the.no_value || PyUnicode_CheckExact(x) ||
-        PyType_Check(x) || PyArray_DescrCheck(x))
+    if (is_python_number(x) || x == Py_None || x == the.no_value || is_host_scalar(x) ||
+        PyType_Check(x) || PyArray_DescrCheck(x) || is_short_range(x) || aval_of_number(x))
         return Py_NewRef(x);
     int list = PyList_CheckExact(x);
     if ((!list && !PyTuple_CheckExact(x)) || depth == 0 || PySequence_Fast_GET_SIZE(x) > the.few)
         return NULL;
     *met |= LISTS;
+    if (is_of_plain_numbers(x, depth))
+        return Py_NewRef(x);
     Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
     PyObject *new = list ? PyList_New(n) : PyTuple_New(n);
     for (Py_ssize_t i = 0; new && i < n; i++) {
@@ -53,6 +89,21 @@ static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
     return new;
 }
 
+/* NumPy's array of a list or tuple, of numbers that are there, new. NULL, without an error:
+   forward. */
+static PyObject *memory_of_list(PyObject *x, PyObject *now)
+{
+    int met = 0;
+    PyObject *plain = argument(x, now, &met, DEEPEST);
+    PyObject *memory = plain ? PyArray_FROM_O(plain) : NULL;
+    Py_XDECREF(plain);
+    if (!memory && PyErr_Occurred())
+        drop_error(x); /* Python comes to it again */
+    if (memory && (!is_memory(memory) || !is_of_numbers((PyArrayObject *)memory)))
+        Py_CLEAR(memory);
+    return memory;
+}
+
 /* Whether the product of the lengths is small. */
 static int are_few(PyObject *const *lengths, Py_ssize_t n)
 {
@@ -68,19 +119,52 @@ static int are_few(PyObject *const *lengths, Py_ssize_t n)
     return 1;
 }
 
+/* Whether these are numbers and names of dtypes, and the ints among them at most so large. */
+static int are_bounded(PyObject *const *args, Py_ssize_t n, int most)
+{
+    npy_intp bound;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x = is_scalar(args[i]) ? value_of_scalar(args[i]) : args[i];
+        if (!x || PySequence_Check(x) || is_memory(x) ||
+            (PyLong_CheckExact(x) && (!as_place(x, &bound) || bound > most || bound < -most)))
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether `arange` of these makes a short array. What has a name must be a dtype. */
+static int makes_short_range(PyObject *const *args, Py_ssize_t all, Py_ssize_t named, int most)
+{
+    double numbers[3] = {0};
+    Py_ssize_t n = all - named;
+    for (Py_ssize_t i = 0; i < n && n <= 3; i++) {
+        PyObject *x = is_scalar(args[i]) ? value_of_scalar(args[i]) : args[i];
+        npy_intp place;
+        if (x && as_place(x, &place))
+            numbers[i] = (double)place;
+        else if (!x || !as_double(x, &numbers[i]))
+            return 0;
+    }
+    for (Py_ssize_t i = n; i < all; i++)
+        if (!PyType_Check(args[i]) && !PyArray_DescrCheck(args[i]))
+            return 0;
+    double length = n == 1 ? numbers[0] : numbers[1] - numbers[0];
+    length = fabs(n == 3 ? length / numbers[2] : length);
+    return n && n <= 3 && length <= 2.0 * most; /* of NaN, false */
+}
+
 /* Whether the new array is small. The first argument is its length, its shape, its elements or its
    model; or every argument is a number that bounds its length. */
-static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n)
+static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n, PyObject *names,
+                        PyObject *now)
 {
     PyObject *x = args[0];
-    if (front->lengths) {
-        for (Py_ssize_t i = 0; i < n; i++) {
-            npy_intp bound;
-            if (!as_place(args[i], &bound) || bound > front->lengths || bound < -front->lengths)
-                return 0;
-        }
-        return 1;
-    }
+    /* in a loop of small operations as large as an array that is filled */
+    int most = OF(now, Recorder, backend) == the.eager ? (int)the.filled : front->lengths;
+    if (front->creates == 2)
+        return are_bounded(args, n, most);
+    if (front->lengths)
+        return makes_short_range(args, n, names ? PyTuple_GET_SIZE(names) : 0, most);
     if (is_array(x)) {
         PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
         PyObject *aval = node ? NULL : lasting_aval(x); /* of a view that is out of date */
@@ -88,11 +172,11 @@ static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n)
             return PyLong_AsDouble(OF(aval, Aval, nbytes)) <= the.filled && !PyErr_Occurred();
         return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= the.filled;
     }
+    if (front->anytime) /* they are elements, of which `argument` rejects many; or the only one */
+        return PyList_CheckExact(x) || PyTuple_CheckExact(x) || PyRange_Check(x) ||
+               is_python_number(x) || is_scalar(x) || aval_of_number(x);
     if (PyList_CheckExact(x))
-        return PyList_GET_SIZE(x) > 0; /* `argument` rejects long lists */
-    if (front->anytime) /* a tuple has the elements too, and a number is the only one */
-        return PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) > 0
-                                     : is_python_number(x) || is_scalar(x);
+        return PyList_GET_SIZE(x) > 0;
     return PyTuple_CheckExact(x) ? are_few(&PyTuple_GET_ITEM(x, 0), PyTuple_GET_SIZE(x))
                                  : are_few(&x, 1);
 }
@@ -132,12 +216,15 @@ static PyObject *usual_result(PyObject *result, PyObject *const *values, Py_ssiz
     }
     if (!is_apart(result, values, n))
         return NULL;
-    return PyArray_NDIM((PyArrayObject *)result) ? fresh_owner((PyArrayObject *)result)
+    if (is_of_host((PyArrayObject *)result))
+        return host_owner((PyArrayObject *)result);
+    return PyArray_NDIM((PyArrayObject *)result) ? new_owner((PyArrayObject *)result)
                                                  : single_owner((PyArrayObject *)result);
 }
 
 /* The same for a tuple of them. */
-static PyObject *usual_results(PyObject *results, PyObject *const *values, Py_ssize_t n)
+static PyObject *usual_results(Front *front, PyObject *results, PyObject *const *values,
+                               Py_ssize_t n)
 {
     PyObject *out = PyTuple_New(PyTuple_GET_SIZE(results));
     for (Py_ssize_t i = 0; out && i < PyTuple_GET_SIZE(results); i++) {
@@ -147,6 +234,8 @@ static PyObject *usual_results(PyObject *results, PyObject *const *values, Py_ss
         else
             Py_CLEAR(out);
     }
+    if (out && front->tuples != Py_None)
+        Py_SETREF(out, PyObject_CallObject(front->tuples, out));
     return out;
 }
 
@@ -155,8 +244,15 @@ static PyObject *whole_result(Front *front, PyObject *result, PyObject *const *v
                               Py_ssize_t n, PyObject *const *args, Py_ssize_t count, int *again)
 {
     PyObject *given, *arguments;
-    PyObject *out = PyTuple_CheckExact(result) ? usual_results(result, values, n)
-                                               : usual_result(result, values, n);
+    if (front->itself && count && values[0] == result && is_array(args[0])) {
+        Py_DECREF(result);
+        return Py_NewRef(args[0]);
+    }
+    PyObject *out = front->anytime && is_memory(result) && /* a new array of objects */
+                            PyArray_TYPE((PyArrayObject *)result) == NPY_OBJECT
+                        ? host_owner((PyArrayObject *)result)
+                    : PyTuple_Check(result) ? usual_results(front, result, values, n)
+                                          : usual_result(result, values, n);
     if (!out && !PyErr_Occurred()) {
         given = PyList_New(n);
         arguments = PyTuple_New(count);
@@ -207,9 +303,9 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     int met = 0, again = 1;
     if (n == 0 || n > front->operands || all > MOST_ARGUMENTS || !nothing_staged())
         return hand_on(front, args, nargsf, names);
-    if (front->itself && all == 1 && is_array(args[0]))
+    if (front->itself == 1 && all == 1 && is_array(args[0]))
         return Py_NewRef(args[0]);
-    if (watched())
+    if (watched() || (front->arrays_only && !is_array(args[0])))
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 1; front->function == Py_None && i < all; i++)
         if (is_array(args[i]) || is_scalar(args[i]))
@@ -221,14 +317,14 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     if (!now)
         return NULL;
     if ((is_eager(now) || front->anytime) &&
-        (!front->creates || makes_little(front, args, all))) {
-        while (made < all && (values[made] = argument(args[made], now, &met, 2)))
+        (!front->creates || makes_little(front, args, all, names, now))) {
+        while (made < all && (values[made] = argument(args[made], now, &met, DEEPEST)))
             made++;
         int large = front->outer && is_first(now) && made > 1 && is_large_outer(now, values);
         if (made == all && !large && is_numpys(front, now, met)) {
             /* functions may name their arguments otherwise than methods */
             int method = front->method != Py_None && is_array(args[0]) &&
-                         (!names || front->function == Py_None);
+                         (!names || front->named || front->function == Py_None);
             PyObject *function = method ? front->method : front->function;
             if (function != Py_None)
                 result = quiet_named(OF(now, Recorder, quiet), function, values, n, names, &again);
@@ -250,16 +346,49 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
 }
 
-/* What a function that NumPy executes in any mode gets in place of `x`, new; no array, because NumPy
-   might keep it. NULL: forward. */
-static PyObject *plain_argument(PyObject *x)
+/* A read-only view of an array's memory, which NumPy may keep, new. NULL: forward. */
+static PyObject *sealed(PyObject *x)
+{
+    PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    PyArrayObject *memory = (PyArrayObject *)value;
+    if (!is_memory(value))
+        return value == Py_None ? NULL : single(x, value);
+    if (!(is_of_numbers(memory) || is_of_host(memory)) || !is_laid_out(x, memory))
+        return NULL;
+    PyObject *view = PyArray_View(memory, NULL, NULL);
+    if (view)
+        PyArray_CLEARFLAGS((PyArrayObject *)view, NPY_ARRAY_WRITEABLE);
+    return view;
+}
+
+/* What a function that NumPy executes in any mode gets in place of `x`, new. NULL: forward, or an
+   error. */
+static PyObject *plain_argument(PyObject *x, int depth)
 {
     if (is_scalar(x))
         return Py_XNewRef(value_of_scalar(x));
-    int plain = is_python_number(x) || x == Py_None || PyUnicode_CheckExact(x) || PyType_Check(x) ||
-                PyArray_DescrCheck(x) ||
-                (PyTuple_CheckExact(x) && are_few(&PyTuple_GET_ITEM(x, 0), PyTuple_GET_SIZE(x)));
-    return plain ? Py_NewRef(x) : NULL;
+    if (is_array(x))
+        return sealed(x);
+    if (is_python_number(x) || x == Py_None || is_host_scalar(x) || PyType_Check(x) ||
+        PyArray_DescrCheck(x) || aval_of_number(x))
+        return Py_NewRef(x);
+    int list = PyList_CheckExact(x);
+    if ((!list && !PyTuple_CheckExact(x)) || !depth || PySequence_Fast_GET_SIZE(x) > the.few)
+        return NULL;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
+    PyObject *new = list ? PyList_New(n) : PyTuple_New(n);
+    for (Py_ssize_t i = 0; new && i < n; i++) {
+        PyObject *item = i < PySequence_Fast_GET_SIZE(x) /* a list may change while code runs */
+                             ? plain_argument(PySequence_Fast_GET_ITEM(x, i), depth - 1)
+                             : NULL;
+        if (!item)
+            Py_CLEAR(new);
+        else if (list)
+            PyList_SET_ITEM(new, i, item);
+        else
+            PyTuple_SET_ITEM(new, i, item);
+    }
+    return new;
 }
 
 /* Whether nobody else refers to the memory of NumPy's array: it has its own, or that of an array
@@ -281,7 +410,7 @@ static PyObject *hosted(PyObject *self, PyObject *const *args, size_t nargsf, Py
     int may = all <= MOST_ARGUMENTS && nothing_staged() && PyTuple_CheckExact(front->hooks);
     for (Py_ssize_t i = 0; may && i < PyTuple_GET_SIZE(front->hooks); i++)
         may = PyObject_IsTrue(PyTuple_GET_ITEM(front->hooks, i)) == 0;
-    while (may && made < all && (values[made] = plain_argument(args[made])))
+    while (may && made < all && (values[made] = plain_argument(args[made], DEEPEST)))
         made++;
     may = may && made == all;
     if (may)
@@ -374,9 +503,13 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
 {
     Front *front = (Front *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
-    PyObject *axis = n > 1 ? args[1] : Py_None, *keepdims = Py_False, *now, *out = NULL;
+    PyObject *axis = n > 1 ? args[1] : Py_None, *keepdims = Py_False, *dtype = Py_None, *now;
+    PyObject *out = NULL;
     int again = 1, met = 0;
-    if (n == 0 || n > 2 || !nothing_staged() || !is_array(args[0]) || watched())
+    if (n == 0 || n > 2 || !nothing_staged() || watched())
+        return hand_on(front, args, nargsf, names);
+    int listed = PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0]);
+    if (!is_array(args[0]) && !listed)
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 0; i < named; i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
@@ -384,6 +517,9 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
             axis = value;
         else if (PyUnicode_CompareWithASCIIString(name, "keepdims") == 0 && PyBool_Check(value))
             keepdims = value;
+        else if (PyUnicode_CompareWithASCIIString(name, "dtype") == 0 && front->typed &&
+                 (PyType_Check(value) || PyArray_DescrCheck(value)))
+            dtype = value;
         else
             return hand_on(front, args, nargsf, names);
     }
@@ -391,7 +527,11 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     if (!now)
         return NULL;
     PyObject *value = NULL;
-    if (carries_tangent(args[0])) {
+    if (listed)
+        value = is_eager(now) ? memory_of_list(args[0], now) : NULL;
+    else if (dtype != Py_None)
+        value = is_eager(now) ? argument(args[0], now, &met, 0) : NULL;
+    else if (carries_tangent(args[0])) {
         out = reduction_traced(front, args[0], axis, keepdims, now);
         again = !out;
     }
@@ -400,7 +540,7 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     else
         out = reduction_recorded(front, args[0], axis, keepdims, now, &again);
     if (value) {
-        PyObject *values[5] = {value, axis, Py_None, Py_None, keepdims};
+        PyObject *values[5] = {value, axis, dtype, Py_None, keepdims};
         PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, 5, &again);
         out = result ? whole_result(front, result, values, 1, args, 1, &again) : NULL;
         Py_DECREF(value);

@@ -3,7 +3,9 @@
 NumPy's own classes make NumPy's scalars, which carry no tangent, and C code offers no hook. While a
 transformation is active, the namespace returns derived classes under the same names. These behave
 like NumPy's in every other way: as dtypes, in `isinstance`, in comparisons, as keys. At any other
-time the namespace returns NumPy's own.
+time the namespace returns NumPy's own. A module's `__getattr__` would be asked at each use, which
+takes longer than NumPy's scalar, so the names are bound anew when the first transformation begins
+and when the last one ends. In the meantime other threads see the derived classes too.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 from lazynp._array import Array
 from lazynp._avals import on_device
 from lazynp._node import is_tracer
-from lazynp._recorder import local
+from lazynp._trace import on_transformations
 from lazynp._values import knowable
 
 
@@ -68,7 +70,9 @@ for _name in np.__all__:
         CASTS[_name] = _class, _made[_class]
 
 
-def dtype_class(name: str) -> Any:
-    """What the namespace returns at present for the name of a dtype."""
-    numpys, ours = CASTS[name]
-    return ours if local.level else numpys
+def bind_in(namespace: dict[str, Any]) -> None:
+    """Bind the names of dtypes in the namespace of a module, now and whenever they change."""
+    numpys = {name: numpys for name, (numpys, _) in CASTS.items()}
+    ours = {name: ours for name, (_, ours) in CASTS.items()}
+    namespace.update(numpys)
+    on_transformations.append(lambda begun: namespace.update(ours if begun else numpys))

@@ -201,13 +201,13 @@ def asanyarray(
     return array(a, dtype, copy=copy, order=order, subok=True, like=like)
 
 
-@as_its_like
+@created(np.ascontiguousarray, anytime=True, itself=2)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
     """See `numpy.ascontiguousarray`."""
     return array(a, dtype, copy=None, order="C", ndmin=1, like=like)
 
 
-@as_its_like
+@created(np.asfortranarray, anytime=True, itself=2)
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
     """See `numpy.asfortranarray`."""
     return array(a, dtype, copy=None, order="F", ndmin=1, like=like)

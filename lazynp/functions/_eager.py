@@ -9,10 +9,10 @@ must give anyway.
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from inspect import CO_VARARGS
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,7 +36,7 @@ from lazynp.functions._replayed import REPLAYED, replayed
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import write_into
 
-_PLAIN = frozenset({int, float, bool, complex, str, type(None), type(np._NoValue)})  # type: ignore[attr-defined]
+_PLAIN = frozenset({int, float, bool, complex, str, type(None), type(np._NoValue), *AVALS})  # type: ignore[attr-defined]
 
 # parameters that are written, and those that NumPy's functions lack
 _NOT_NUMPYS = frozenset(
@@ -48,6 +48,7 @@ _NOT_NUMPYS = frozenset(
         "size",
         "fill_value",
         "assume_unique_indices",
+        "strip_zeros",
         "device",
     }
 )
@@ -74,12 +75,8 @@ def by_numpy(
     """
 
     def decorate(function: F) -> F:
-        parameters = inspect.signature(function).parameters
-        names = list(parameters)
         recorded = _recorded(function)
-        before_out = names.index("out") if "out" in names else len(names)
-        if any(p.kind is p.VAR_POSITIONAL for p in parameters.values()):
-            before_out = sys.maxsize
+        before_out = _before_out(function)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -111,15 +108,24 @@ def by_numpy(
                 return function(*args, **kwargs)
             return kind(*out) if kind is not None and isinstance(result, tuple) else out
 
-        if kind is not None:
-            return call  # type: ignore[return-value]
         return in_front(
             "whole", call, function=_undispatched(reference), handle=handle, not_numpys=_NOT_NUMPYS,
             operands=min(before_out, _ANY_NUMBER), method=method or _method_of(reference),
-            outer=outer,
+            outer=outer, tuples=kind, named=_method_of(reference) is not None,
         )  # fmt: skip
 
     return decorate
+
+
+def _before_out(function: Any) -> int:
+    """How many arguments stand before `out`. (`inspect.signature` takes longer, at each import.)"""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = function.__code__
+    if code.co_flags & CO_VARARGS:
+        return sys.maxsize
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return names.index("out") if "out" in names else len(names)
 
 
 def _is_large(values: list[Any], largest: float) -> bool:
@@ -131,12 +137,13 @@ def _is_large(values: list[Any], largest: float) -> bool:
 
 def by_method(
     method: Callable[..., Any], operands: int = _ANY_NUMBER, *, without: Iterable[str] = (),
-    raw: bool = False, function: Any = None,
+    raw: bool = False, function: Any = None, itself: int = 0,
 ) -> Callable[[F], F]:  # fmt: skip
     """Put a front before a function that does the same to arrays as this method of NumPy's, called
     with at most so many arguments by position, `self` among them.
 
     without: names of arguments that mean something else to NumPy. raw: the result is no array.
+    itself: as in `created`.
     function: NumPy's function that does the same; only then may other arguments be arrays.
     """
     function = function and _undispatched(function)
@@ -144,7 +151,33 @@ def by_method(
     def decorate(python: F) -> F:
         return in_front(
             "whole", python, method=method, function=function, handle=handle, operands=operands,
-            raw=raw, not_numpys=_NOT_NUMPYS.union(without),
+            raw=raw, not_numpys=_NOT_NUMPYS.union(without), itself=itself, arrays_only=True,
+        )  # fmt: skip
+
+    return decorate
+
+
+def looked_at(reference: Callable[..., Any]) -> Callable[[F], F]:
+    """Put a front before a function whose result is Python's, as NumPy's function makes it."""
+
+    def decorate(python: F) -> F:
+        return in_front(
+            "whole", python, function=_undispatched(reference), handle=handle, raw=True,
+            operands=_ANY_NUMBER, not_numpys=_NOT_NUMPYS,
+        )  # fmt: skip
+
+    return decorate
+
+
+def or_itself(reference: Callable[..., Any]) -> Callable[[F], F]:
+    """Put a front before a function that returns an array as it is where NumPy's does, and else
+    makes one of numbers and lists.
+    """
+
+    def decorate(python: F) -> F:
+        return in_front(
+            "whole", python, function=_undispatched(reference), handle=handle, creates=True,
+            anytime=True, itself=2, operands=1, not_numpys=_NOT_NUMPYS,
         )  # fmt: skip
 
     return decorate
@@ -160,6 +193,21 @@ def of_numbers(reference: Callable[..., Any], operands: int, largest: int) -> Ca
             "whole", function, function=_undispatched(reference), handle=handle,
             operands=operands, creates=True,
             anytime=True, lengths=largest, not_numpys=_NOT_NUMPYS | {"like", "start", "device"},
+        )  # fmt: skip
+
+    return decorate
+
+
+def evenly(reference: Callable[..., Any], largest: int) -> Callable[[F], F]:
+    """Put a front before a function that makes an array of host data, in any mode, if none of the
+    ints among its arguments is larger.
+    """
+
+    def decorate(function: F) -> F:
+        behind = by_numpy(reference)(function)
+        return in_front(
+            "whole", behind, function=_undispatched(reference), handle=handle,
+            operands=_ANY_NUMBER, creates=2, anytime=True, lengths=largest, not_numpys=_NOT_NUMPYS,
         )  # fmt: skip
 
     return decorate
@@ -271,13 +319,13 @@ def _settle(x: NDArray) -> None:
 
 def created(
     reference: Callable[..., Any], *, like: bool = False, anytime: bool = False,
-    itself: bool = False,
+    itself: int = False,
 ) -> Callable[[F], F]:  # fmt: skip
     """Decorate a function that makes an array. Its first argument determines the size: a length, a
     shape, a list of the elements, or an array that the result is to be `like`.
 
     anytime: it makes an array of host data at once, in any mode. itself: it returns an array that
-    is its only argument.
+    is its only argument; 2: where NumPy's does.
     """
 
     def decorate(function: F) -> F:

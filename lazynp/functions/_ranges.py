@@ -27,7 +27,7 @@ from lazynp.functions._arguments import (
 )
 from lazynp.functions._checks import refuse
 from lazynp.functions._construct import array
-from lazynp.functions._eager import as_its_like, by_numpy, of_numbers
+from lazynp.functions._eager import as_its_like, evenly, of_numbers
 from lazynp.functions._getset import setitem
 from lazynp.functions._nested import of_size
 from lazynp.functions._operands import as_array, broadcast, cast
@@ -153,7 +153,7 @@ def _progression(length: int, first: Any, second: Any) -> Array:
 
 
 @placing
-@by_numpy(np.linspace)
+@evenly(np.linspace, SMALL)
 def linspace(
     start: Any,
     stop: Any,
@@ -288,7 +288,7 @@ def _axis_moved(y: Array, axis: Any) -> Array:
 
 
 @placing
-@by_numpy(np.logspace)
+@evenly(np.logspace, SMALL)
 def logspace(
     start: Any,
     stop: Any,
@@ -313,7 +313,7 @@ def logspace(
 
 
 @placing
-@by_numpy(np.geomspace)
+@evenly(np.geomspace, SMALL)
 def geomspace(
     start: Any,
     stop: Any,

@@ -305,9 +305,11 @@ def _plan(row: Reduction, x: Array, axis: Any, dtype: Any, keepdims: bool) -> An
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def reduced_by(row: Reduction) -> Callable[[F], F]:
-    """Decorate a function `(a, axis, ...)` that is `reduce` for this row."""
-    known = {"function": row.ufunc.reduce, "handle": handle, "ops": row.ops}
+def reduced_by(row: Reduction, *, typed: bool = False) -> Callable[[F], F]:
+    """Decorate a function `(a, axis, ...)` that is `reduce` for this row. typed: it takes a
+    dtype.
+    """
+    known = {"function": row.ufunc.reduce, "handle": handle, "ops": row.ops, "typed": typed}
     return lambda function: in_front("reduction", function, **known)
 
 

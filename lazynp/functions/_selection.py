@@ -35,6 +35,7 @@ from lazynp.functions._places import places, places_of, sized_places
 from lazynp.functions._placing import beside
 from lazynp.functions._refused import refused_as
 from lazynp.functions._stores import write_into
+from lazynp.functions._written import by_writing
 from lazynp.primitives import elementwise, indexing, reduction, shaping
 
 _BOOL, _INT64 = np.dtype(bool), np.dtype(np.int64)
@@ -289,6 +290,7 @@ def _safely(values: Any, dtype: np.dtype[Any]) -> Array:
     return found
 
 
+@by_writing(np.place, 3)
 @refused_as(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """See `numpy.place`. Does not compute the mask."""
@@ -316,6 +318,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     _write_where(x, chosen, spread)
 
 
+@by_writing(np.putmask, 3)
 @refused_as(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """See `numpy.putmask`. Does not compute the mask."""

@@ -36,6 +36,7 @@ from lazynp.functions._arguments import (
     viewable,
 )
 from lazynp.functions._construct import asarray
+from lazynp.functions._eager import or_itself
 from lazynp.functions._getset import getitem
 from lazynp.functions._operands import as_array
 
@@ -316,6 +317,7 @@ def _atleast(arys: tuple[Any, ...], ndim: int) -> Any:
     return out[0] if len(out) == 1 else tuple(out)
 
 
+@or_itself(np.atleast_1d)
 @showing
 def atleast_1d(*arys: Any) -> Any:
     """See `numpy.atleast_1d`."""

@@ -212,6 +212,8 @@ def _of_either(name: str, function: Any) -> Any:
 
     @functools.wraps(function)
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if type(self) is NDArray:
+            return getattr(Array, name)(self, *args, **kwargs)
         kind = Subclass if isinstance(self, Subclass) else Array
         if isinstance(self, np.ndarray):
             return getattr(np.ndarray, name)(self, *args, **kwargs)

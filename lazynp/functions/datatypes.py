@@ -9,6 +9,7 @@ import numpy as np
 from lazynp._array import Array, Scalar
 from lazynp._strides import layouts
 from lazynp._values import there
+from lazynp.functions._eager import looked_at
 from lazynp.functions._host import to_host
 
 
@@ -23,6 +24,7 @@ def _no_array(x: Any) -> Any:
     return _by_dtype(x)
 
 
+@looked_at(np.result_type)
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     """See `numpy.result_type`. Arrays count by their dtype."""
     return np.result_type(*map(_by_dtype, arrays_and_dtypes))

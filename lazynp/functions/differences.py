@@ -365,6 +365,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     return shaping.concatenate(*pieces, axis=axis)
 
 
+@by_numpy(np.angle)
 def angle(z: Any, deg: bool = False) -> Any:
     """See `numpy.angle`."""
     z = as_array(z)

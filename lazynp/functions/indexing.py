@@ -66,6 +66,7 @@ from lazynp.functions._selection import (
     where,
 )
 from lazynp.functions._stores import host_index, write_into
+from lazynp.functions._written import by_writing
 from lazynp.primitives import indexing, reduction, shaping
 
 __all__ = [
@@ -122,6 +123,7 @@ def _written(result: Array, out: Any) -> Any:
     return store(scalar_if_0d(result), out, "unsafe")
 
 
+@by_writing(np.put, 4)
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """See `numpy.put`."""
     x = target(a, "argument 1", "put: output array")
@@ -337,6 +339,7 @@ def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype
 
 
+@by_writing(np.fill_diagonal, 3)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """See `numpy.fill_diagonal`."""
     if write_into(a, (val,), lambda v, memory: np.fill_diagonal(memory, v, wrap), casts=True):

@@ -40,7 +40,7 @@ from lazynp.functions._arguments import (
 from lazynp.functions._assigned import assigned
 from lazynp.functions._checks import asking, refuse, traced
 from lazynp.functions._construct import copy, require
-from lazynp.functions._eager import by_numpy
+from lazynp.functions._eager import by_numpy, looked_at
 from lazynp.functions._getset import setitem
 from lazynp.functions._joining import (
     block,
@@ -93,6 +93,7 @@ from lazynp.functions._splitting import (
     vsplit,
 )
 from lazynp.functions._stores import write_into
+from lazynp.functions._written import by_writing
 from lazynp.functions.creation import zeros
 from lazynp.primitives import elementwise, reduction, shaping, sorting
 
@@ -114,16 +115,19 @@ Array_or_scalar = (Array, np.ndarray, np.generic)
 # -- properties ------------------------------------------------------------------------------------
 
 
+@looked_at(np.ndim)
 def ndim(a: Any) -> int:
     """See `numpy.ndim`."""
     return a.ndim if hasattr(a, "ndim") else as_array(a).ndim
 
 
+@looked_at(np.shape)
 def shape(a: Any) -> tuple[int, ...]:
     """See `numpy.shape`."""
     return a.shape if hasattr(a, "shape") else as_array(a).shape
 
 
+@looked_at(np.size)
 def size(a: Any, axis: Any = None) -> int:
     """See `numpy.size`."""
     dims = shape(a)
@@ -156,7 +160,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
         return sized
     with asking("repeats, which decide the shape", "Give repeat a total_repeat_length="):
         counts = static(repeats)
-    converts = not isinstance(repeats, (Array, np.ndarray))
+    converts = isinstance(repeats, Scalar) or not isinstance(repeats, (Array, np.ndarray))
     counts = np.asarray(counts, np.intp if converts else None)
     if counts.size == 1 and counts.ndim < 2:
         if counts.dtype.kind not in "biu":
@@ -321,6 +325,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     return scalar_if_0d(out) if scalar else out
 
 
+@by_writing(np.copyto, 4)
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """See `numpy.copyto`."""
     if where is not True and write_into(

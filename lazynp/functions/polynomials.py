@@ -34,6 +34,7 @@ def _is_poly(*xs: Any) -> bool:
     return any(isinstance(x, np.poly1d) for x in xs)
 
 
+@by_numpy(np.poly)
 def poly(seq_of_zeros: Any) -> Any:
     """See `numpy.poly`. Computes complex zeros, because conjugate pairs give real coefficients."""
     zeros_ = atleast_1d(as_array(seq_of_zeros))
@@ -61,6 +62,7 @@ def _known(x: Array) -> bool:
     return knowable(node) and not is_tracer(node)
 
 
+@by_numpy(np.roots)
 def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     """See `numpy.roots`. Computes p, because it strips zero coefficients.
 
@@ -95,6 +97,7 @@ def _all_roots(p: Array) -> Any:
     return found
 
 
+@by_numpy(np.polyint)
 def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
     """See `numpy.polyint`."""
     if _is_poly(p):
@@ -114,6 +117,7 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
     return p
 
 
+@by_numpy(np.polyder)
 def polyder(p: Any, m: Any = 1) -> Any:
     """See `numpy.polyder`."""
     if _is_poly(p):
@@ -150,6 +154,7 @@ def _padded(a1: Any, a2: Any) -> tuple[Array, Array]:
     return a1, a2
 
 
+@by_numpy(np.polyadd)
 def polyadd(a1: Any, a2: Any) -> Any:
     """See `numpy.polyadd`."""
     if _is_poly(a1, a2):
@@ -157,6 +162,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return ufuncs.add(*_padded(a1, a2))
 
 
+@by_numpy(np.polysub)
 def polysub(a1: Any, a2: Any) -> Any:
     """See `numpy.polysub`."""
     if _is_poly(a1, a2):
@@ -164,6 +170,7 @@ def polysub(a1: Any, a2: Any) -> Any:
     return ufuncs.subtract(*_padded(a1, a2))
 
 
+@by_numpy(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
     """See `numpy.polymul`. Drops leading zeros, as NumPy does, so it computes the coefficients
     unless traced.
@@ -183,6 +190,7 @@ def _without_leading_zeros(p: Any) -> Array:
     return part(p, 0, int(nonzero[0]), p.size) if nonzero.size else zeros(1, p.dtype)
 
 
+@by_numpy(np.polydiv)
 def polydiv(u: Any, v: Any) -> Any:
     """See `numpy.polydiv`. Drops leading coefficients of the remainder that are nearly zero. For
     traced coefficients, the remainder has a fixed length: one coefficient less than v, and at least

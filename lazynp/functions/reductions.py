@@ -55,7 +55,7 @@ _INT64 = np.dtype(np.int64)
 # -- sums, products, extrema -----------------------------------------------------------------------
 
 
-@reduced_by(ADD)
+@reduced_by(ADD, typed=True)
 def sum(
     a: Any,
     axis: Any = None,
@@ -74,7 +74,7 @@ def sum(
     return reduce(ADD, a, axis, dtype, out, keepdims, initial, where)
 
 
-@reduced_by(MULTIPLY)
+@reduced_by(MULTIPLY, typed=True)
 def prod(
     a: Any,
     axis: Any = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 import pickle
+import threading
 from math import atan2
 from typing import Any
 
@@ -74,6 +75,36 @@ def test_the_names_stand_for_numpys() -> None:
 
     assert grad(f)(2.0) == 1
     assert "float64" in dir(np) and "bool" in dir(np)
+
+
+def test_the_names_are_numpys_again_after_an_error() -> None:
+    def f(x: Any) -> Any:
+        assert np.float64 is not numpy.float64
+        raise ZeroDivisionError
+
+    for transformed, x in ((grad(f), 1.0), (grad(grad(f)), 1.0), (jit(f), 1.0), (vmap(f), [1.0])):
+        with pytest.raises(ZeroDivisionError):
+            transformed(np.asarray(x))
+        assert vars(np)["float64"] is numpy.float64  # found without a call of `__getattr__`
+
+
+def test_the_names_change_for_the_first_transformation_and_the_last() -> None:
+    seen = []
+
+    def inside(x: Any) -> Any:
+        seen.append(np.int64 is numpy.int64)
+        return x * x
+
+    def outside(x: Any) -> Any:
+        y = grad(inside)(x)
+        seen.append(np.int64 is numpy.int64)
+        return y
+
+    assert grad(outside)(1.5) == 2.0
+    other = threading.Thread(target=lambda: grad(inside)(1.0))
+    assert grad(lambda x: (other.start(), other.join(), inside(x))[-1])(1.0) == 2.0
+    assert not any(seen) and len(seen) == 4
+    assert np.int64 is numpy.int64
 
 
 @pytest.mark.parametrize("call, instead", [

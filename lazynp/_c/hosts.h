@@ -1,0 +1,121 @@
+/* Arrays of strings and dates, which no program holds: NumPy's result is the only one. See core.h. */
+
+#pragma once
+
+#include "core.h"
+#include "scalars.h"
+
+static PyObject *fresh_owner(PyArrayObject *memory);
+static int is_basic(PyObject *index);
+static PyObject *host_index(PyObject *index);
+static void drop_error(PyObject *where);
+
+static inline int is_of_host(PyArrayObject *memory)
+{
+    switch (PyArray_TYPE(memory)) {
+    case NPY_STRING:
+    case NPY_UNICODE:
+    case NPY_DATETIME:
+    case NPY_TIMEDELTA: return PyArray_ISNOTSWAPPED(memory);
+    default: return 0;
+    }
+}
+
+/* Whether this is a string or a date alone. */
+static inline int is_host_scalar(PyObject *x)
+{
+    return PyUnicode_Check(x) || PyBytes_Check(x) || PyArray_IsScalar(x, Datetime) ||
+           PyArray_IsScalar(x, Timedelta);
+}
+
+/* The memory of an array of strings or dates, borrowed; else NULL. */
+static inline PyObject *host_memory(PyObject *x)
+{
+    PyObject *node = is_array(x) ? node_of(x) : NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    return is_memory(value) && is_of_host((PyArrayObject *)value) &&
+                   is_laid_out(x, (PyArrayObject *)value)
+               ? value
+               : NULL;
+}
+
+/* A new owner for NumPy's new array, in C order. NULL: forward, or an error. */
+static PyObject *host_owner(PyArrayObject *memory)
+{
+    if (PyArray_NDIM(memory) == 0 || !PyArray_IS_C_CONTIGUOUS(memory) || PyArray_BASE(memory))
+        return NULL;
+    int few = PyArray_NDIM(memory) <= RECENT_NDIM;
+    size_t place = few ? place_of_recent(memory) : 0;
+    PyObject *aval = few ? recent_aval(memory, place) : NULL, *shape = NULL;
+    if (!aval)
+        shape = PyArray_IntTupleFromIntp(PyArray_NDIM(memory), PyArray_DIMS(memory));
+    if (shape)
+        aval = PyObject_CallFunctionObjArgs(the.aval_of, shape, PyArray_DESCR(memory), NULL);
+    if (shape && aval && few)
+        note_recent(memory, place, aval);
+    PyObject *out = aval ? owner(the.NDArray, leaf((PyObject *)memory, aval)) : NULL;
+    Py_XDECREF(shape);
+    Py_XDECREF(aval);
+    return out;
+}
+
+/* What NumPy takes for an operand beside strings and dates, new. NULL: forward. */
+static PyObject *host_operand(PyObject *x)
+{
+    PyObject *memory = host_memory(x), *node = is_array(x) ? node_of(x) : NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    if (!memory && is_memory(value) && is_of_numbers((PyArrayObject *)value) &&
+        is_laid_out(x, (PyArrayObject *)value))
+        memory = value;
+    if (memory)
+        return Py_NewRef(memory);
+    if (is_scalar(x))
+        return Py_XNewRef(value_of_scalar(x));
+    return is_python_number(x) || is_host_scalar(x) ? Py_NewRef(x) : NULL;
+}
+
+/* An elementwise function of operands of which one is an array of strings or dates. NULL, without an
+   error: forward. */
+static PyObject *of_hosts(PyObject *function, PyObject *now, PyObject *const *xs, Py_ssize_t n)
+{
+    PyObject *values[2] = {NULL}, *result = NULL, *out = NULL;
+    int again, found = 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        found = found || host_memory(xs[i]);
+    if (!found || !is_eager(now) || n > 2 || watched())
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++)
+        values[i] = host_operand(xs[i]);
+    if (values[0] && (n == 1 || values[1]))
+        result = quiet(OF(now, Recorder, quiet), function, values, n, &again);
+    if (!result && PyErr_Occurred())
+        drop_error(function); /* Python comes to it again */
+    if (result && is_memory(result) && PyArray_NDIM((PyArrayObject *)result))
+        out = is_of_numbers((PyArrayObject *)result)  ? fresh_owner((PyArrayObject *)result)
+              : is_of_host((PyArrayObject *)result) ? host_owner((PyArrayObject *)result)
+                                                      : NULL;
+    Py_XDECREF(result);
+    Py_XDECREF(values[0]);
+    Py_XDECREF(values[1]);
+    return out;
+}
+
+/* `x[index]` of strings or dates: one, which is NumPy's own, or a selection. NULL, without an error:
+   forward. */
+static PyObject *host_item(PyObject *value, PyObject *index)
+{
+    int basic = is_basic(index);
+    PyObject *where = basic ? Py_NewRef(index) : host_index(index), *out = NULL;
+    Py_INCREF(value);
+    PyObject *got = where ? PyObject_GetItem(value, where) : NULL;
+    if (got && is_host_scalar(got))
+        out = Py_NewRef(got);
+    else if (got && is_memory(got) && !basic)
+        out = host_owner((PyArrayObject *)got);
+    if (!got && PyErr_Occurred())
+        drop_error(value);
+    Py_DECREF(value);
+    Py_XDECREF(got);
+    Py_XDECREF(where);
+    return out;
+}

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +23,7 @@ from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar
 from lazynp._avals import aval_of
 from lazynp._node import leaf
+from lazynp._promotion import _clock
 from lazynp._promotion._generators import is_generator
 from lazynp._recorder import local
 from lazynp._values import seen_value
@@ -331,9 +331,9 @@ class Draws:
         """The numbers of so many rounds."""
         if not self.found:
             return []
-        begin = time.perf_counter()
+        begin = _clock.now()
         tables = self._drawn(count, value)
-        self.seconds = (time.perf_counter() - begin) / max(count, 1)
+        self.seconds = _clock.since(begin) / max(count, 1)
         return [new_array(leaf(t)) for t in tables]
 
     def ahead(self, count: int, value: Value) -> tuple[list[Any], list[Any]]:

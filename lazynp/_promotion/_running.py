@@ -14,7 +14,6 @@ It is run again, for the rounds before that one.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -25,7 +24,7 @@ import numpy as np
 from lazynp import lowering
 from lazynp._array import Array, NDArray, write_lock
 from lazynp._plan import STATS
-from lazynp._promotion import _earlier
+from lazynp._promotion import _clock, _earlier
 from lazynp._promotion._agreement import agree, close
 from lazynp._promotion._draws import Draws, same_states
 from lazynp._promotion._given import ARRAY, computed, copies
@@ -94,7 +93,7 @@ class Running:
         self._inputs: list[list[Any]] = []
         self._first = 0
         self._spent: list[tuple[float, float]] = []  # by programs, and what Python would have
-        self.due, self._attempts, self._started = 0, 0, 0.0
+        self.due, self._attempts, self._started = 0, 0, _clock.now()
         self._step: Callable[[Any, FrameType], None] = Running._begin
         self._length, self._key = 2, ()
         self._most = NEVER  # rounds of a program that makes histories
@@ -195,7 +194,7 @@ class Running:
             self._numbers, self._states = self._draws.ahead(count, value)
         self._candidate, self._first = program, self.at
         self.due, self._step = self.at + count, Running._compare
-        self._started = time.perf_counter()
+        self._started = _clock.now()
 
     def _wait(self, count: int) -> None:
         self._attempts += 1
@@ -227,7 +226,7 @@ class Running:
         """Python has run the rounds of the trial: do the same by the program."""
         now = self._variables(frame)
         materialize(now.varying)
-        python = time.perf_counter() - self._started
+        python = _clock.of_python(self._started)
         program, inputs = self._candidate, self._inputs
         self._candidate, self._inputs = None, []
         assert program is not None
@@ -318,9 +317,9 @@ class Running:
             bounds = self._bounds(self._first, count)
             times = []
             for _ in range(3):  # numbers that vary may have it compiled again; memory may be new
-                begin = time.perf_counter()
+                begin = _clock.now()
                 out = _results_of(program, [*inputs, *self._numbers, *bounds])
-                times.append(time.perf_counter() - begin)
+                times.append(_clock.since(begin))
             compiled, complete = min(times), self._complete(out, count)
             compiled += self._draws.seconds * count if self._draws else 0.0
             if compiled <= FASTER * python * max(complete, 1):
@@ -335,7 +334,7 @@ class Running:
         self.due = self.at + 1  # Python runs one
         if count < 1 or not may_run():
             return
-        begin, compiles = time.perf_counter(), STATS.compiles
+        begin, compiles = _clock.now(), STATS.compiles
         now = self._variables(frame)
         if now.key != self._key:
             raise CannotStage("a variable changes its type, or one that it reads was bound again")
@@ -351,7 +350,7 @@ class Running:
                 raise CannotStage("its rounds are others each time")
         self.at += ran
         self.due = self.at + 1
-        spent = time.perf_counter() - begin
+        spent = _clock.since(begin)
         self.told.rounds += ran
         self.told.chunks += ran > 0
         if ran == self._whole(self._length):  # aim at the time of a chunk

@@ -96,12 +96,16 @@ class Draw:
 
     def ready(self, method: Any, value: Value) -> Callable[[], Any]:
         """What lets NumPy draw. value: of a variable."""
+        args, named = self.given(value)
+        return lambda: method(*args, **named)
 
-        def given(x: Any) -> Any:
+    def given(self, value: Value) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments, for NumPy."""
+
+        def known(x: Any) -> Any:
             return to_host(value(x.name)) if type(x) is _Variable else x
 
-        args, named = tuple(map(given, self.args)), {k: given(v) for k, v in self.kwargs.items()}
-        return lambda: method(*args, **named)
+        return tuple(map(known, self.args)), {k: known(v) for k, v in self.kwargs.items()}
 
     def at_once(self) -> tuple[Any, ...] | None:
         """What tells how to draw many of them at once: method and arguments without the size."""
@@ -118,6 +122,10 @@ class Draw:
         if any(not isinstance(v, (bool, int, float)) for v in given.values()):
             return None
         return name, *sorted(given.items())
+
+
+class Unequal(CannotStage):
+    """Rounds do not all draw alike."""
 
 
 class Draws:
@@ -169,20 +177,25 @@ class Draws:
         name = method.__name__
         if name in _STANDARD and any(map(self._moves, (*args, *kwargs.values()))):
             return self._scaled(method, args, kwargs)
-        if local.recorder is not self._round:
-            raise CannotStage(f"draws `{name}` in a branch, or in a loop within the loop")
         if kwargs.get("out") is not None:
             raise CannotStage(f"`{name}` draws into an array")
         draw = Draw(
             method, tuple(map(self._argument, args)),
             {k: self._argument(v) for k, v in kwargs.items()},
         )  # fmt: skip
+        return self._drawn_by(draw)
+
+    def _drawn_by(self, draw: Draw) -> Any:
+        """The numbers of a draw of this round."""
+        name = draw.method.__name__
+        if local.recorder is not self._round:
+            raise Unequal(f"draws `{name}` in a branch, or in a loop within the loop")
         k, self._next = self._next, self._next + 1
         if self.capacity:
             if k >= len(self.found) or not self.found[k].is_like(draw):
                 raise CannotStage(f"`{name}` draws other numbers in each round")
             return self._taken(self.found[k], self._tables[self.found[k].table])
-        self._describe(draw)
+        self.describe(draw)
         if k < len(self.found) and not self.found[k].is_like(draw):
             raise CannotStage(f"`{name}` draws other numbers in each round")
         self.found[k:] = [draw]
@@ -214,7 +227,7 @@ class Draws:
             return x
         raise CannotStage(f"draws numbers with an argument that is a {type(x).__name__}")
 
-    def _describe(self, draw: Draw) -> None:
+    def describe(self, draw: Draw) -> None:
         """Find out what it gives, by copies of the generators."""
         generator = draw.method.__self__
         made = self._copies.setdefault(id(generator), (generator, copy.deepcopy(generator)))[1]
@@ -275,9 +288,7 @@ class Draws:
         """
         if not self.found:
             return
-        inside = _INSIDE & read
-        if inside:
-            raise CannotStage(f"looks into a generator, by `{min(inside)}`")
+        self.check_names(read)
         size = sum([d.size * d.dtype.itemsize for d in self.found])
         self.capacity = min(_ROWS, max(8, int(_BYTES / max(size, 1))))
         kinds = {d.at_once() for d in self.found}
@@ -288,6 +299,14 @@ class Draws:
             if self._is_right(whole, value):
                 self._whole = whole
         self._place(self._whole is not None)
+        self.end_probe()
+
+    def check_names(self, read: set[str] | frozenset[str]) -> None:
+        inside = _INSIDE & read
+        if inside:
+            raise CannotStage(f"looks into a generator, by `{min(inside)}`")
+
+    def end_probe(self) -> None:
         self._copies.clear()
         self._value, self._known = _gone, {}
 
@@ -372,6 +391,27 @@ class Draws:
                 table[k] = drawn if len(shape) < 2 else drawn.ravel()
         return tables
 
+    def limit(self, count: int) -> int:
+        """How many of so many rounds a program may run."""
+        return count
+
+    def after(self, out: Any, count: int) -> Any:
+        """What a program of so many rounds has found about the generators, for `go_on`; None if
+        it has run out of numbers.
+        """
+        return ()
+
+    def go_on(self, after: Any) -> None:
+        """Bring the generators to where a program has left them."""
+
+    def is_at(self, after: Any, states: list[Any]) -> bool:
+        """Whether Python has left the generators there. states: those that `ahead` has found."""
+        return same_states(self.states(), states)
+
+    def state_of(self) -> Any:
+        """What the function of the rounds gives for `after`."""
+        return ()
+
     def states(self) -> list[Any]:
         """The generators and their states, each once."""
         generators = {id(d.method.__self__): d.method.__self__ for d in self.found}
@@ -400,7 +440,7 @@ def _fill(generator: Any, name: str, given: dict[str, Any], table: Any) -> None:
             table += first
 
 
-for _name in ("begin", "know"):
+for _name in ("begin", "know", "state_of"):
     # the function of the rounds knows them by names that no variable of the user's has
     setattr(Draws, f".{_name}", getattr(Draws, _name))
 
@@ -472,6 +512,11 @@ def begun() -> list[ast.stmt]:
     at = ast.Name(AT, ast.Load())
     more = ast.BinOp(at, ast.Add(), ast.Constant(1))
     return [ast.Expr(_call("begin", at)), ast.Assign([ast.Name(AT, ast.Store())], more)]
+
+
+def ended() -> ast.expr:
+    """What the function gives, beside what rounds compute."""
+    return _call("state_of")
 
 
 def _call(function: str, *args: ast.expr) -> ast.expr:

@@ -26,7 +26,7 @@ from lazynp._array import Array, NDArray, write_lock
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
 from lazynp._promotion._agreement import agree, close
-from lazynp._promotion._draws import Draws, same_states
+from lazynp._promotion._draws import Draws
 from lazynp._promotion._given import ARRAY, computed, copies
 from lazynp._promotion._items import Items
 from lazynp._promotion._lists import Changes, check_sites
@@ -249,7 +249,11 @@ class Running:
             self._wait(0)
             return
         got, changes = self._parted(out, frame)
-        if self._draws and not same_states(self._draws.states(), self._states):
+        after = self._draws.after(out, count) if self._draws else None
+        if self._draws and after is None:
+            self._wait(0)
+            return
+        if self._draws and not self._draws.is_at(after, self._states):
             raise CannotStage("its rounds draw other numbers each time")
         want = [*(value_of(n, frame) for n in self.loop.carried), *now.boxes.now()]
         varying = [n for n, t in zip(now.names, now.template) if t is ARRAY]
@@ -331,6 +335,7 @@ class Running:
     def _run(self, frame: FrameType) -> None:
         """Run rounds by the program, up to one round before the next that must be Python's."""
         count = self._whole(min(self._free(frame) - 1, self._length))
+        count = self._whole(self._draws.limit(count)) if self._draws else count
         self.due = self.at + 1  # Python runs one
         if count < 1 or not may_run():
             return
@@ -344,6 +349,8 @@ class Running:
         if not program.serves(now.varying, []):
             raise CannotStage("what it reads from outside has changed")
         ran = self._commit(program, frame, now, count)
+        if ran < 0:
+            return
         if ran < count:
             self._stopped, self._next_stop = self.at + ran, 2 * (self.at + ran) - self._stopped
             if ran and self._commit(program, frame, now, ran) < ran:
@@ -378,7 +385,7 @@ class Running:
         materialize(arrays)
         before = [(x, x._node) for x in arrays]
         last, changes = self._last(self.at + count - 1), None
-        draws = self._draws
+        draws, after = self._draws, None
         states = draws.states() if draws else []
         names, values, slots = list[str](), list[Any](), list[Any]()
         replaced: list[Any] = []  # none of them is destroyed between two steps
@@ -386,7 +393,10 @@ class Running:
             numbers = draws.draw(count, lambda n: value_of(n, frame)) if draws else []
             out = _results_of(program, [*now.varying, *numbers, *self._bounds(self.at, count)])
             complete = self._complete(out, count)
-            if complete == count:
+            after = draws.after(out, count) if draws else None
+            if draws and after is None:
+                complete = -1  # its next run will draw more
+            elif complete == count:
                 values, changes = self._parted(out, frame)
                 changes.keep(self.loop.carried, values, lambda n: value_of(n, frame))
                 slots = values[len(self.loop.carried) :]
@@ -396,10 +406,14 @@ class Running:
                 replaced += [*bind(frame, names, values), *now.boxes.now()]
                 changes.apply()
                 now.boxes.put(slots)
+                if draws:
+                    draws.go_on(after)
         except BaseException:
             if changes and all(value_of(n, frame) is v for n, v in zip(names, values)):
                 changes.apply()  # a signal came after it was bound
                 now.boxes.put(slots)
+                if draws:
+                    draws.go_on(after)
                 self.at += count
                 self.due = self.at + 1
                 raise

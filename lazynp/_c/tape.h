@@ -131,27 +131,28 @@ static PyObject *tape_told(PyObject *self, PyObject *Py_UNUSED(none))
     return Py_BuildValue("nin", tape->read, tape->has, tape->kept);
 }
 
-/* walk(draw, halves, read, kept): what `draw` gives at each place, with half a word left or
- * without. `read` and `kept` (int64) get what `told` says, `kept` twice that and whether a half is
+/* walk(draw, halves, first, read, kept): what `draw` gives at each place from the first one on, with
+ * half a word left or without. `read` and `kept` (int64) get what `told` says, `kept` twice that and whether a half is
  * left. */
 static PyObject *tape_walk(PyObject *self, PyObject *args)
 {
     Tape *tape = (Tape *)self;
     PyObject *draw;
     int halves;
+    Py_ssize_t first;
     Py_buffer read, kept;
-    if (!PyArg_ParseTuple(args, "Opw*w*", &draw, &halves, &read, &kept))
+    if (!PyArg_ParseTuple(args, "Opnw*w*", &draw, &halves, &first, &read, &kept))
         return NULL;
     Py_ssize_t count = read.len / (Py_ssize_t)sizeof(int64_t);
     PyObject *made = NULL;
-    if (kept.len != read.len || count > tape->count)
+    if (kept.len != read.len || first < 0 || count > tape->count - first)
         PyErr_SetString(PyExc_ValueError, "as many places as words, at most");
     else
         made = PyList_New(count);
     const uint64_t *words = tape->words.buf;
     for (Py_ssize_t i = 0; made && i < count; i++) {
-        tape->at = i, tape->read = tape->kept = 0, tape->has = halves;
-        tape->half = (uint32_t)(words[i] >> 32);
+        tape->at = first + i, tape->read = tape->kept = 0, tape->has = halves;
+        tape->half = (uint32_t)(words[first + i] >> 32);
         PyObject *value = PyObject_CallNoArgs(draw);
         if (!value) {
             Py_CLEAR(made);
@@ -170,7 +171,7 @@ static PyMethodDef TAPE_METHODS[] = {
     {"capsule", tape_capsule, METH_NOARGS, "capsule(): for NumPy's generators."},
     {"place", tape_place, METH_VARARGS, "place(at, half): go there."},
     {"told", tape_told, METH_NOARGS, "told(): (words read, whether a half is left, kept)."},
-    {"walk", tape_walk, METH_VARARGS, "walk(draw, halves, read, kept): see _c/tape.h."},
+    {"walk", tape_walk, METH_VARARGS, "walk(draw, halves, first, read, kept): see tape.h."},
     {NULL},
 };
 

@@ -124,10 +124,6 @@ class Draw:
         return name, *sorted(given.items())
 
 
-class Unequal(CannotStage):
-    """Rounds do not all draw alike."""
-
-
 class Draws:
     """What the function of the rounds calls; and the numbers of a program. arrays: the names of
     variables that the rounds only read. capacity: rounds of one program; 0 in the probe.
@@ -137,6 +133,7 @@ class Draws:
         self.found: list[Draw] = []
         self.capacity, self.seconds = 0, 0.0  # for each round, to draw
         self.used: set[str] = set()  # variables that are arguments
+        self.unequal = False  # whether rounds do not all draw alike
         self._value: Value = value  # while the probe is traced
         self._known: dict[int, tuple[str, Any]] = {}
         self._tables: tuple[Any, ...] = ()
@@ -189,7 +186,8 @@ class Draws:
         """The numbers of a draw of this round."""
         name = draw.method.__name__
         if local.recorder is not self._round:
-            raise Unequal(f"draws `{name}` in a branch, or in a loop within the loop")
+            self.unequal = True
+            raise CannotStage(f"draws `{name}` in a branch, or in a loop within the loop")
         k, self._next = self._next, self._next + 1
         if self.capacity:
             if k >= len(self.found) or not self.found[k].is_like(draw):

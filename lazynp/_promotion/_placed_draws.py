@@ -28,7 +28,7 @@ from lazynp.transforms.control import CannotStage, pythons
 
 _BYTES = 2**22  # of one table
 _ROWS = 2**16
-_PROBED = 256  # words that are read before a program is traced
+_PROBED = 512  # words that are read before a program is traced, at least
 _MORE = 1.25  # times the words that rounds took so far
 _SPARE = 64  # words
 _TIMED = 4096  # ... by which it is found how long they take
@@ -129,8 +129,9 @@ class PlacedDraws(Draws):
         if not self.kinds:
             return
         self.check_names(read)
+        count = max(_PROBED, *[16 * len(self.kinds) * k.draw.size for k in self.kinds])
         for s in self.sources:
-            s.read(_PROBED)
+            s.read(count)
         for k in self.kinds:
             k.describe(value)
         first = 0
@@ -239,5 +240,3 @@ def _either(test: Any, a: Any, b: Any) -> Any:
     if a.shape:
         test = shaping.broadcast_in_dim(test, shape=a.shape, dims=())
     return elementwise.select(test, a, b)
-
-

@@ -22,7 +22,7 @@ from lazynp._promotion._boxes import (
     is_box,
     prologue as boxes_prologue,
 )
-from lazynp._promotion._draws import DRAWS, Draws, Unequal, begun, ended, prologue
+from lazynp._promotion._draws import DRAWS, Draws, begun, ended, prologue
 from lazynp._promotion._given import ARRAY, Listed, copies
 from lazynp._promotion._guards import reads
 from lazynp._promotion._histories import KEPT, Histories
@@ -66,7 +66,7 @@ class Tracing:
                 self._attempt(frame)
                 return
             except (CannotStage, TypeError) as why:
-                self._unequal = _is_unequal(why)
+                self._unequal = self.draws is not None and self.draws.unequal
                 first = first or str(why) or type(why).__name__
             gc.collect(1)  # what it leaves behind refers to arrays
             if not self._finds_more(frame):
@@ -149,7 +149,9 @@ class Tracing:
             leaves += draws.empty()
             drawn = [ended()]
         takes = (*given.names, *parameters, KEPT, ITEMS)
-        function = rounds_function(self._loop, frame, takes, self._items, head, first, last, slots, drawn)
+        function = rounds_function(
+            self._loop, frame, takes, self._items, head, first, last, slots, drawn
+        )
         self._code = function.__code__
         template = [*given.template, *template, histories, Taking(), ARRAY, ARRAY]
         program = Program(function, Listed(template, given.compact))
@@ -175,13 +177,6 @@ class Tracing:
             shared = reads(self.program.functions, self._code) & changed
             if shared:
                 raise CannotStage(f"a function reads `{min(shared)}`, which the loop changes")
-
-
-def _is_unequal(why: BaseException | None) -> bool:
-    """Whether rounds that do not draw alike are the reason."""
-    while why is not None and not isinstance(why, Unequal):
-        why = why.__cause__ or why.__context__
-    return why is not None
 
 
 def _evaluated(e: ast.expr, frame: FrameType) -> Any:

@@ -91,7 +91,7 @@ def _target(s: ast.stmt) -> tuple[str, ast.expr, ast.expr | None] | None:
 
 
 def grown(statements: Iterable[ast.stmt]) -> set[str]:
-    """Names, or paths, that may be those of lists which the statements, and no inner loops, change."""
+    """Names, or paths, of what may be lists which the statements, and no inner loops, change."""
     found: set[str] = set()
     for s in statements:
         target = _target(s)

@@ -125,6 +125,12 @@ class Running:
         """
         raise NotImplementedError
 
+    def _pass_over(self, count: int) -> None:
+        """Have the items of so many rounds, as Python would: whoever gives them may notice."""
+
+    def _passed(self, count: int) -> None:
+        """These rounds are done."""
+
     def _last(self, at: int) -> list[tuple[str, Any]]:
         """The loop's variables in a round, and their values."""
         return []
@@ -397,6 +403,7 @@ class Running:
             if draws and after is None:
                 complete = -1  # its next run will draw more
             elif complete == count:
+                self._pass_over(count)
                 values, changes = self._parted(out, frame)
                 changes.keep(self.loop.carried, values, lambda n: value_of(n, frame))
                 slots = values[len(self.loop.carried) :]
@@ -408,12 +415,14 @@ class Running:
                 now.boxes.put(slots)
                 if draws:
                     draws.go_on(after)
+                self._passed(count)
         except BaseException:
             if changes and all(value_of(n, frame) is v for n, v in zip(names, values)):
                 changes.apply()  # a signal came after it was bound
                 now.boxes.put(slots)
                 if draws:
                     draws.go_on(after)
+                self._passed(count)
                 self.at += count
                 self.due = self.at + 1
                 raise

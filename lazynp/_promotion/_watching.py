@@ -64,11 +64,11 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
     iterator = fastpath.frame_value(frame, -1 - loop.depth, None)
     if type(iterator) is Iterated:
         return True
-    source = source_of(iterator)
     watch = loop.watch
     watched = watch is not None and watch.of is iterator
     named = sys.getrefcount(iterator) > _ALONE + watched and type(iterator) is not _RANGE
-    if source is None or named:
+    source = None if named else source_of(iterator)
+    if source is None:
         _tell(loop, code, f"it is over a {type(iterator).__name__}")
         return False
     left = len(source)

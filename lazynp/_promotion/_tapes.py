@@ -58,7 +58,7 @@ class Source:
     def __init__(self, generator: Any) -> None:
         self.generator = generator
         self.legacy = isinstance(generator, np.random.RandomState)
-        self.bits: Any = generator._bit_generator if self.legacy else generator.bit_generator
+        self.bits = self._bits()
         name = type(self.bits).__name__
         self.narrow = name == _NARROW
         known = name == _NARROW if self.legacy else name in _KINDS or self.narrow
@@ -70,8 +70,14 @@ class Source:
         self.tape: Any = None
         self.made: Any = None  # a generator that reads the tape
 
+    def _bits(self) -> Any:
+        g = self.generator
+        return g._bit_generator if self.legacy else g.bit_generator
+
     def read(self, count: int) -> None:
         """Read so many words ahead; the generator stays where it is."""
+        if self._bits() is not self.bits:
+            raise CannotStage("its generator has got another stream")
         self._state = before = self.bits.state
         self._left = self.generator.get_state(legacy=False) if self.legacy else before
         self.words = np.ascontiguousarray(self.bits.random_raw(count))

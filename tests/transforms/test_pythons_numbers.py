@@ -216,7 +216,7 @@ def test_escape_times_by_pythons_complex_numbers() -> None:
                 c = complex(-2 + 3 * j / n, -1.5 + 3 * i / n)
                 z = 0j
                 k = 0
-                for k in range(rounds):
+                for k in range(rounds):  # noqa: B007
                     if abs(z) > 2:
                         break
                     z = z * z + c

@@ -11,9 +11,10 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._promotion import _draws, _placed_draws, _running, _tapes, taken
+from lazynp._promotion import _draw, _draws, _placed_draws, _running, _tapes, taken
+from tests.branching_programs import BRANCHING
 from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
-from tests.state_programs import BLOCKS, BRANCHING, DRAWING, OBJECTS, STAYING
+from tests.state_programs import BLOCKS, DRAWING, OBJECTS, STAYING
 
 pytestmark = MARKS
 DRAWS = {**DRAWING, **BRANCHING}
@@ -154,7 +155,7 @@ def test_tables_are_what_the_generator_draws(kind: str) -> None:
 def _check_tables(generator: Any, name: str, args: Any, dtype: str) -> None:
     count = 300
     getattr(generator, name)(*args)  # it may leave something
-    draw = _draws.Draw(getattr(generator, name), args, {})
+    draw = _draw.Draw(getattr(generator, name), args, {})
     draw.dtype = numpy.dtype(dtype)
     source = _tapes.Source(generator)
     source.read(count)

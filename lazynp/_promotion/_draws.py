@@ -24,10 +24,11 @@ from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar
 from lazynp._avals import aval_of
 from lazynp._node import leaf
 from lazynp._promotion import _clock
+from lazynp._promotion._draw import PARAMETERS, Draw, Value, Variable
 from lazynp._promotion._generators import is_generator
 from lazynp._recorder import local
 from lazynp._values import seen_value
-from lazynp.functions._host import to_device, to_host
+from lazynp.functions._host import to_device
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._stack import node_of, zeros
@@ -42,86 +43,13 @@ _FLOAT = np.dtype(np.float64)
 
 _OTHERS = {"seed", "set_state", "get_state", "bytes", "shuffle", "spawn", "test"}
 _INSIDE = {"bit_generator", "_bit_generator", "_generator", "_poisson_lam_max"}  # show the state
-# those that draw one number after the other, each alike, however many are asked for
-_EACH = {"random", "random_sample", "ranf", "sample", "standard_normal", "standard_exponential",
-         "normal", "uniform", "exponential", "integers", "randint"}  # fmt: skip
-_BY_SHAPE = {"rand": "random_sample", "randn": "standard_normal"}
-_PARAMETERS = {"normal": ("loc", "scale", "size"), "uniform": ("low", "high", "size"),
-               "exponential": ("scale", "size"), "random": ("size",), "random_sample": ("size",),
-               "ranf": ("size",), "sample": ("size",), "standard_normal": ("size",),
-               "standard_exponential": ("size",), "integers": ("low", "high", "size"),
-               "randint": ("low", "high", "size")}  # fmt: skip
 _STANDARD = {
     "normal": "standard_normal",
     "uniform": "random",
     "exponential": "standard_exponential",
 }
 _INTO = {"random", "standard_normal", "standard_exponential"}  # can draw into an array
-Value = Callable[[str], Any]  # of a variable, by its name
 _DEFAULTS = {"normal": (0.0, 1.0), "uniform": (0.0, 1.0), "exponential": (1.0,)}
-
-
-class _Variable:
-    """An array that the rounds only read, as an argument."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"`{self.name}`"
-
-
-class Draw:
-    """A draw of each round. form: what a round gets: NDArray, Scalar, float, int or bool."""
-
-    def __init__(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.method, self.args, self.kwargs = method, args, kwargs
-        self.form: Any = None
-        self.table, self.first = 0, 0  # where its numbers are
-        self.shape: tuple[int, ...] = ()
-        self.dtype: Any = None
-
-    @property
-    def size(self) -> int:
-        return int(np.prod(self.shape))
-
-    def is_like(self, other: Draw) -> bool:
-        """Whether both draw the same, with the same arguments."""
-        a, b = self.method, other.method
-        return (
-            a.__self__ is b.__self__ and a.__name__ == b.__name__
-            and _written_out(self.args) == _written_out(other.args)
-            and _written_out(self.kwargs) == _written_out(other.kwargs)
-        )  # fmt: skip
-
-    def ready(self, method: Any, value: Value) -> Callable[[], Any]:
-        """What lets NumPy draw. value: of a variable."""
-        args, named = self.given(value)
-        return lambda: method(*args, **named)
-
-    def given(self, value: Value) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments, for NumPy."""
-
-        def known(x: Any) -> Any:
-            return to_host(value(x.name)) if type(x) is _Variable else x
-
-        return tuple(map(known, self.args)), {k: known(v) for k, v in self.kwargs.items()}
-
-    def at_once(self) -> tuple[Any, ...] | None:
-        """What tells how to draw many of them at once: method and arguments without the size."""
-        name = self.method.__name__
-        if name in _BY_SHAPE:
-            return None if self.kwargs else (_BY_SHAPE[name],)
-        if name not in _EACH or self.kwargs.keys() & {"dtype", "endpoint", "method", "out"}:
-            return None
-        names = _PARAMETERS[name]
-        if len(self.args) > len(names):
-            return None
-        given = dict(zip(names, self.args, strict=False)) | self.kwargs
-        given.pop("size", None)
-        if any(not isinstance(v, (bool, int, float)) for v in given.values()):
-            return None
-        return name, *sorted(given.items())
 
 
 class Draws:
@@ -214,7 +142,7 @@ class Draws:
             if type(x) is NDArray and self._is_read(x):
                 name = self._known[id(x)][0]
                 self.used.add(name)
-                return _Variable(name)
+                return Variable(name)
             if undecided(x):
                 raise CannotStage("draws numbers with arguments that the rounds compute")
             value = seen_value(x._read())
@@ -252,7 +180,7 @@ class Draws:
     def _scaled(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Standard numbers, moved and scaled as NumPy does it."""
         name = method.__name__
-        names = _PARAMETERS[name]
+        names = PARAMETERS[name]
         given = dict(zip(names, _DEFAULTS[name])) | dict(zip(names, args)) | kwargs
         if given.keys() - set(names) or len(args) > len(names):
             raise CannotStage(f"`{name}` with unknown arguments")
@@ -431,7 +359,7 @@ def _fill(generator: Any, name: str, given: dict[str, Any], table: Any) -> None:
         return
     getattr(generator, standard)(out=table)
     if name != standard:
-        parts = dict(zip(_PARAMETERS[name], _DEFAULTS[name], strict=False)) | given
+        parts = dict(zip(PARAMETERS[name], _DEFAULTS[name], strict=False)) | given
         first, last = [*parts.values()][0], [*parts.values()][-1]
         table *= last - first if name == "uniform" else last
         if name != "exponential":
@@ -462,15 +390,6 @@ def _plain(x: Any) -> Any:
     if isinstance(x, dict):
         return {k: _plain(v) for k, v in x.items()}
     return x.tobytes() if isinstance(x, np.ndarray) else x
-
-
-def _written_out(x: Any) -> Any:
-    """Arguments, for comparisons."""
-    if isinstance(x, dict):
-        return [(k, _written_out(v)) for k, v in x.items()]
-    if isinstance(x, (tuple, list)):
-        return [type(x), *map(_written_out, x)]
-    return (x.dtype, x.shape, x.tobytes()) if isinstance(x, np.ndarray) else (type(x), repr(x))
 
 
 def _double(x: Any) -> Any:

@@ -9,7 +9,8 @@ import numpy as np
 from lazynp._array import NDArray, Scalar, new_array, new_scalar
 from lazynp._avals import aval_of
 from lazynp._promotion import _clock
-from lazynp._promotion._draws import Draw, Draws, Value, repr_of
+from lazynp._promotion._draw import Draw, Value
+from lazynp._promotion._draws import Draws, repr_of
 from lazynp._promotion._tapes import (
     BAD,
     HALF,

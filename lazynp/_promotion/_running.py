@@ -254,13 +254,10 @@ class Running:
             self._trial = max(2, self._complete(out, count))
             self._wait(0)
             return
-        got, changes = self._parted(out, frame)
-        after = self._draws.after(out, count) if self._draws else None
-        if self._draws and after is None:
+        if not self._have_drawn(out, count):
             self._wait(0)
             return
-        if self._draws and not self._draws.is_at(after, self._states):
-            raise CannotStage("its rounds draw other numbers each time")
+        got, changes = self._parted(out, frame)
         want = [*(value_of(n, frame) for n in self.loop.carried), *now.boxes.now()]
         varying = [n for n, t in zip(now.names, now.template) if t is ARRAY]
         kept = [n not in self._carried for n in varying]
@@ -291,6 +288,16 @@ class Running:
         _earlier.keep(_earlier.key_of("loops", _earlier.of_code(frame.f_code)), won=True)
         del now, want, got, inputs, changes, out
         self._run(frame)
+
+    def _have_drawn(self, out: Any, count: int) -> bool:
+        """Whether the program has drawn what Python has; False if it has run out of numbers."""
+        draws = self._draws
+        if draws is None:
+            return True
+        after = draws.after(out, count)
+        if after is not None and not draws.is_at(after, self._states):
+            raise CannotStage("its rounds draw other numbers each time")
+        return after is not None
 
     def _await(self, frame: FrameType) -> None:
         """The program is being compiled: Python goes on, and another trial begins when it is

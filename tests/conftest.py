@@ -62,6 +62,7 @@ def lazy() -> None:
 _ONCE = (
     "distributed/", "interop/", "lowering/", "pallas/", "primitives/", "functions/test_json.py",
     "functions/test_moving.py", "functions/test_parts.py", "functions/test_series.py",
+    "test_clock.py",
     "test_in_place_programs.py", "test_loops_with_state.py", "test_scale_figures.py",
     "test_temporaries.py", "transforms/test_bounded_loops.py", "transforms/test_buckets.py",
     "transforms/test_control.py", "transforms/test_divided.py",

@@ -210,6 +210,43 @@ for k in range(200):
     if k % 50 == 0:
         print(end=f"{xs[-1]:.0f}"[:0])
 """,
+    "lists in a dict": """
+hist = {"x": [], "e": [], "n": 0}
+x, t = np.ones(3), 0.0
+for n in range(60):
+    if n == 2 or n == 3: look()
+    x = x * 0.9
+    t += 0.1
+    hist["x"].append(float(x[0]))
+    if x[1] > 0.01:
+        hist["e"].append(t)
+""",
+    "lists of an object": """
+class Sim:
+    def __init__(self):
+        self.u, self.path, self.log, self.k = np.ones(4), [], {"m": []}, 0.5
+    def run(self, n):
+        for i in range(n):
+            if i == 2 or i == 3: look()
+            self.u = self.u * self.k + i
+
+            self.path.append(self.u.copy())
+            self.log["m"].append(self.u.max())
+s = Sim()
+s.run(60)
+out = s.u, s.path, s.log, s.k
+del s
+""",
+    "elements of a list of an object": """
+class S: pass
+s = S(); s.path = [0.0] * 60
+t = 0.0
+for n in range(60):
+    if n == 2 or n == 3: look()
+    t += 0.5
+    s.path[n] = t
+p = s.path; del s
+""",
 }
 REFUSED = {
     "a list is read": """
@@ -357,6 +394,58 @@ def main(x, h):
     except IndexError as error:
         return k, h, x, str(error)
 out = main(np.ones(2), [0.0] * 2)
+""",
+    "a list in a dict with another name": """
+hist = {"x": []}
+xs, t = hist["x"], 0.0
+xs.append(1.0)
+for n in range(60):
+    if n == 2 or n == 3: look()
+    t += xs[-1] * 0.01
+    hist["x"].append(t)
+""",
+    "a list in a dict is replaced": """
+hist = {"x": []}
+t, old = 0.0, []
+for n in range(60):
+    if n == 2 or n == 3: look()
+    t += 0.5
+    if n % 20 == 0:
+        old.append(hist["x"])
+        hist["x"] = []
+    hist["x"].append(t)
+""",
+    "the length of a list in a dict": """
+hist = {"x": [0.0]}
+t = 0.0
+for n in range(60):
+    if n == 2 or n == 3: look()
+    t += len(hist["x"])
+    hist["x"].append(t)
+""",
+    "a list that a property gives": """
+class S:
+    def __init__(self): self.n = 0; self._p = []
+    @property
+    def path(self):
+        self.n += 1
+        return self._p
+s = S()
+t = 0.0
+for n in range(60):
+    if n == 2 or n == 3: look()
+    t += 0.5
+    s.path.append(t)
+p = s._p, s.n; del s
+""",
+    "a part of what the loop binds": """
+hists = [{"x": []}, {"x": []}]
+t, hist = 0.0, hists[0]
+for n in range(60):
+    if n == 2 or n == 3: look()
+    t += 0.5
+    hist["x"].append(t)
+    hist = hists[n % 2]
 """,
 }
 FAILING = {

@@ -256,23 +256,22 @@ kx = out["x"]; kn = out["n"]; del out
 """,
 }
 STAYING = {
-    "a draw in a branch": """
+    "draws of several halves of words in a branch": """
 rng = np.random.default_rng(1)
 x, k = np.zeros(3), 0
 for n in range(60):
     if n == 2 or n == 3: look()
-    x = x * 0.5 + rng.normal()
-    if x[0] > 0:
-        k += rng.random() < 0.5
-last = rng.random()
+    k += rng.integers(5)
+    if rng.random() < 0.5:
+        x += rng.integers(0, 9, size=3)
 """,
-    "a draw in an inner loop of many rounds": """
+    "a place in a branch that the rounds compute": """
 rng = np.random.default_rng(1)
-x = np.zeros(3)
-for n in range(40):
+k = 3
+for n in range(60):
     if n == 2 or n == 3: look()
-    for j in range(int(x[0] * 0) + 12):
-        x = x * 0.5 + rng.normal()
+    if rng.random() < 0.5:
+        k = 1 + rng.integers(k + 2)
 """,
     "a size that the rounds change": """
 rng = np.random.default_rng(1)

@@ -11,12 +11,14 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._promotion import _draws, taken
+from lazynp._promotion import _draw, _draws, _placed_draws, _running, _tapes, taken
+from tests.branching_programs import BRANCHING
 from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
 from tests.state_programs import BLOCKS, DRAWING, OBJECTS, STAYING
 
 pytestmark = MARKS
-TAKEN = {**DRAWING, **BLOCKS, **OBJECTS}
+DRAWS = {**DRAWING, **BRANCHING}
+TAKEN = {**DRAWS, **BLOCKS, **OBJECTS}
 
 
 @pytest.mark.parametrize("name", TAKEN)
@@ -29,13 +31,13 @@ def test_loops_that_stay_with_python(name: str, tmp_path: Path) -> None:
     check(STAYING[name], tmp_path, taking=False)
 
 
-@pytest.mark.parametrize("name", DRAWING)
+@pytest.mark.parametrize("name", ["the global generator", "normal numbers come in pairs"])
 def test_the_global_generator_goes_on(name: str, tmp_path: Path) -> None:
     numpy.random.seed(7)
-    run(DRAWING[name], numpy, tmp_path)
+    run(DRAWS[name], numpy, tmp_path)
     want = numpy.random.rand(3)
     numpy.random.seed(7)
-    run(DRAWING[name], np, tmp_path)
+    run(DRAWS[name], np, tmp_path)
     assert numpy.array_equal(numpy.random.rand(3), want)
 
 
@@ -46,7 +48,7 @@ def test_an_error_puts_generators_back(tmp_path: Path) -> None:
         for n in range(60):
             if n == 2 or n == 3: look()
             x[n] = x[n - 1] + rng.normal()
-    x = np.zeros(40)
+    x, k = np.zeros(40), 0
     try:
         f(x)
     except IndexError as e:
@@ -77,8 +79,8 @@ def test_draws_that_are_alike_are_one_call(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_report_says_why(tmp_path: Path) -> None:
-    run(STAYING["a draw in a branch"], np, tmp_path)
-    assert any("in a branch" in t.explained() for t in taken)
+    run(STAYING["draws of several halves of words in a branch"], np, tmp_path)
+    assert any("halves of words" in t.explained() for t in taken)
 
 
 def test_handlers_that_run_often_leave_the_loop_to_python(tmp_path: Path) -> None:
@@ -97,3 +99,88 @@ def test_handlers_that_run_often_leave_the_loop_to_python(tmp_path: Path) -> Non
     """
     taken.clear()
     assert_alike(run(source, np, tmp_path), run(source, numpy, tmp_path))
+
+
+# -- numbers that are read ahead -------------------------------------------------------------------
+
+
+def test_a_program_that_needs_more_numbers_runs_fewer_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of a run that has come to the end of the tape is kept."""
+    ends = []
+    after = _placed_draws.PlacedDraws.after
+
+    def seen(self: Any, out: Any, count: int) -> Any:
+        found = after(self, out, count)
+        ends.append(found is None)
+        return found
+
+    monkeypatch.setattr(_placed_draws.PlacedDraws, "after", seen)
+    monkeypatch.setattr(_placed_draws, "_SPARE", 1)
+    monkeypatch.setattr(_placed_draws, "_TIMED", 16)
+    monkeypatch.setattr(_running, "_CHUNK", 1.0)
+    source = """
+    rng = np.random.default_rng(5)
+    x, k = np.zeros(40), 0
+    for n in range(1200):
+        if n == 2 or n == 3: look()
+        if n % 60 > 50:
+            for k in range(40):
+                if rng.random() < 0.6:
+                    x[k] += rng.normal()
+        elif rng.random() < 0.5:
+            x[n % 40] -= 1
+    """
+    check(source, tmp_path)
+    assert True in ends and False in ends
+
+
+@pytest.mark.parametrize("kind", ["PCG64", "MT19937", "SFC64"])
+def test_tables_are_what_the_generator_draws(kind: str) -> None:
+    """For each place of the stream, with half a word left and without."""
+    for name, args, dtype in (
+        ("random", (), "f8"), ("normal", (1.0, 2.0), "f8"), ("exponential", (), "f8"),
+        ("integers", (7,), "i8"), ("integers", (-3, 2**31 - 4), "i8"),
+        ("integers", (3 * 2**29,), "i8"), ("poisson", (2.0,), "i8"),
+    ):  # fmt: skip
+        _check_tables(numpy.random.Generator(getattr(numpy.random, kind)(3)), name, args, dtype)
+    for name, args, dtype in (
+        ("rand", (), "f8"), ("randn", (), "f8"), ("normal", (1.0, 2.0), "f8"),
+        ("randint", (5,), "i8"), ("randint", (2, 99), "i8"), ("exponential", (3.0,), "f8"),
+    ):  # fmt: skip
+        _check_tables(numpy.random.RandomState(3), name, args, dtype)
+
+
+def _check_tables(generator: Any, name: str, args: Any, dtype: str) -> None:
+    count = 300
+    getattr(generator, name)(*args)  # it may leave something
+    draw = _draw.Draw(getattr(generator, name), args, {})
+    draw.dtype = numpy.dtype(dtype)
+    source = _tapes.Source(generator)
+    source.read(count)
+    kind = _tapes.Kind(draw, source, 0)
+    kind.describe(lambda _: None)
+    dtypes = [dtype, "i8", "i8", dtype, "i8"][: kind.tables]
+    tables = [_tapes.room(count, 1, numpy.dtype(d)) for d in dtypes]
+    kind.fill(count, tables, lambda _: None)
+    start, state = source.now(), [0, count, source.left is not None, 0]
+    for at in range(0, count - 20, 7):
+        for has, kept in ((0, count), (1, at)) if kind.tables > 2 else ((0, count),):
+            state = [at, kept, has, 0]
+            generator_at = source.state_at(state, lambda k: kind.second(k, lambda _: None))
+            source.set(generator_at)
+            if source.legacy and has and "normal" == name:
+                continue  # the number that is left was drawn with these arguments
+            want = getattr(generator, name)(*args)
+            got = tables[3][kept, 0] if has else tables[0][at, 0]
+            bad = has and tables[4][kept, 0]
+            words = 0 if has else int(tables[1][at, 0])
+            assert bad or got == want, (name, at, has)
+            source.set(source.state_at([at + words, count, 0, 0], lambda _: 0.0))
+            expected = generator.random_sample() if source.legacy else generator.random()
+            source.set(generator_at)
+            getattr(generator, name)(*args)
+            found = generator.random_sample() if source.legacy else generator.random()
+            assert bad or found == expected, (name, at, has)
+    source.set(start)

@@ -23,6 +23,7 @@
 #include "parts.h"
 #include "programs.h"
 #include "frames.h"
+#include "tape.h"
 
 /* -- the type ---------------------------------------------------------------------------------- */
 
@@ -436,12 +437,13 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         return NULL;
     BufferedType.tp_new = PyBaseObject_Type.tp_new; /* as for a Python class */
     if (PyType_Ready(&FrontType) < 0 || PyType_Ready(&IteratorType) < 0 ||
-        PyType_Ready(&BufferedType) < 0)
+        PyType_Ready(&BufferedType) < 0 || PyType_Ready(&TapeType) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&MODULE);
     if (module && (PyModule_AddObjectRef(module, "Front", (PyObject *)&FrontType) < 0 ||
                    PyModule_AddObjectRef(module, "Iterator", (PyObject *)&IteratorType) < 0 ||
-                   PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
+                   PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0 ||
+                   PyModule_AddObjectRef(module, "Tape", (PyObject *)&TapeType) < 0))
         Py_CLEAR(module);
     /* increase this number when the methods or their arguments change */
     if (module && PyModule_AddIntConstant(module, "INTERFACE", 26) < 0)

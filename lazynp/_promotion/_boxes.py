@@ -135,6 +135,10 @@ class Boxes:
             return "box", self._box(value, depth + 1)
         return "fixed", Unread()
 
+    def hold(self, lists: list[Any]) -> bool:
+        """Whether one of these lists is among the objects."""
+        return any(b.of is x for b in self._boxes for x in lists)
+
     @property
     def slot_names(self) -> list[str]:
         return [f".slot{k}" for k in range(len(self.slots))]

@@ -9,10 +9,10 @@ rounds of the program, which has found it to be true.
 
 from __future__ import annotations
 
-import time
 from types import FrameType
 
 from lazynp._fronts import fastpath
+from lazynp._promotion import _clock
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._running import NEVER, Running, Taken
 
@@ -25,9 +25,9 @@ class Conditional(Running):
     worth its price after as much time as Python has spent.
     """
 
-    def __init__(self, loop: Loop, told: Taken, since: float) -> None:
+    def __init__(self, loop: Loop, told: Taken, since: _clock.Moment) -> None:
         super().__init__(loop, told, None, 0.0)
-        self.due, self._since, self._began = 2, since, 0.0
+        self.due, self._since, self._began = 2, since, since
 
     def begin(self, frame: FrameType) -> bool:
         """Wait for a round; False if something else watches this thread."""
@@ -45,9 +45,9 @@ class Conditional(Running):
                 loop.refused = loop.refused or "it ends too soon"
             return
         if self.at == 0:
-            self._began = time.perf_counter()
+            self._began = _clock.now()
         elif not self.rate and self.at >= self.due:
-            self.rate = (time.perf_counter() - self._began) / self.at
+            self.rate = _clock.of_python(self._began) / self.at
         if self.at >= self.due:
             self._do(frame)
         self.at += 1
@@ -61,7 +61,7 @@ class Conditional(Running):
         return [0, count // len(self.loop.rounds)]
 
     def _pays(self, seconds: float) -> bool:
-        if time.perf_counter() - self._since >= seconds:
+        if _clock.of_python(self._since) >= seconds:
             return True
         self.due = 2 * self.at
         return False

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import threading
-import time
 from collections.abc import Callable
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Literal
@@ -18,7 +17,7 @@ from typing import Any, Literal
 from lazynp._array import Scalar
 from lazynp._jaxpr import Jaxpr, Var
 from lazynp._memo import Memo
-from lazynp._promotion import _trials
+from lazynp._promotion import _clock, _trials
 from lazynp._promotion._calls import AgainCall, Call
 from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._given import Again, Given, Numbers
@@ -72,11 +71,11 @@ class Derived(Trials):
         self, plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """A call that is only timed: to take it apart would not pay yet."""
-        begin = time.perf_counter()
+        begin = _clock.now()
         try:
             return plain(*args, **kwargs)
         finally:
-            self._count(time.perf_counter() - begin)
+            self._count(_clock.of_python(begin))
 
     def _taken(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
         return Call(args, kwargs, self.numbers)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -24,10 +23,12 @@ from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar
 from lazynp._avals import aval_of
 from lazynp._node import leaf
+from lazynp._promotion import _clock
+from lazynp._promotion._draw import PARAMETERS, Draw, Value, Variable
 from lazynp._promotion._generators import is_generator
 from lazynp._recorder import local
 from lazynp._values import seen_value
-from lazynp.functions._host import to_device, to_host
+from lazynp.functions._host import to_device
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._stack import node_of, zeros
@@ -42,82 +43,13 @@ _FLOAT = np.dtype(np.float64)
 
 _OTHERS = {"seed", "set_state", "get_state", "bytes", "shuffle", "spawn", "test"}
 _INSIDE = {"bit_generator", "_bit_generator", "_generator", "_poisson_lam_max"}  # show the state
-# those that draw one number after the other, each alike, however many are asked for
-_EACH = {"random", "random_sample", "ranf", "sample", "standard_normal", "standard_exponential",
-         "normal", "uniform", "exponential", "integers", "randint"}  # fmt: skip
-_BY_SHAPE = {"rand": "random_sample", "randn": "standard_normal"}
-_PARAMETERS = {"normal": ("loc", "scale", "size"), "uniform": ("low", "high", "size"),
-               "exponential": ("scale", "size"), "random": ("size",), "random_sample": ("size",),
-               "ranf": ("size",), "sample": ("size",), "standard_normal": ("size",),
-               "standard_exponential": ("size",), "integers": ("low", "high", "size"),
-               "randint": ("low", "high", "size")}  # fmt: skip
 _STANDARD = {
     "normal": "standard_normal",
     "uniform": "random",
     "exponential": "standard_exponential",
 }
 _INTO = {"random", "standard_normal", "standard_exponential"}  # can draw into an array
-Value = Callable[[str], Any]  # of a variable, by its name
 _DEFAULTS = {"normal": (0.0, 1.0), "uniform": (0.0, 1.0), "exponential": (1.0,)}
-
-
-class _Variable:
-    """An array that the rounds only read, as an argument."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"`{self.name}`"
-
-
-class Draw:
-    """A draw of each round. form: what a round gets: NDArray, Scalar, float, int or bool."""
-
-    def __init__(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.method, self.args, self.kwargs = method, args, kwargs
-        self.form: Any = None
-        self.table, self.first = 0, 0  # where its numbers are
-        self.shape: tuple[int, ...] = ()
-        self.dtype: Any = None
-
-    @property
-    def size(self) -> int:
-        return int(np.prod(self.shape))
-
-    def is_like(self, other: Draw) -> bool:
-        """Whether both draw the same, with the same arguments."""
-        a, b = self.method, other.method
-        return (
-            a.__self__ is b.__self__ and a.__name__ == b.__name__
-            and _written_out(self.args) == _written_out(other.args)
-            and _written_out(self.kwargs) == _written_out(other.kwargs)
-        )  # fmt: skip
-
-    def ready(self, method: Any, value: Value) -> Callable[[], Any]:
-        """What lets NumPy draw. value: of a variable."""
-
-        def given(x: Any) -> Any:
-            return to_host(value(x.name)) if type(x) is _Variable else x
-
-        args, named = tuple(map(given, self.args)), {k: given(v) for k, v in self.kwargs.items()}
-        return lambda: method(*args, **named)
-
-    def at_once(self) -> tuple[Any, ...] | None:
-        """What tells how to draw many of them at once: method and arguments without the size."""
-        name = self.method.__name__
-        if name in _BY_SHAPE:
-            return None if self.kwargs else (_BY_SHAPE[name],)
-        if name not in _EACH or self.kwargs.keys() & {"dtype", "endpoint", "method", "out"}:
-            return None
-        names = _PARAMETERS[name]
-        if len(self.args) > len(names):
-            return None
-        given = dict(zip(names, self.args, strict=False)) | self.kwargs
-        given.pop("size", None)
-        if any(not isinstance(v, (bool, int, float)) for v in given.values()):
-            return None
-        return name, *sorted(given.items())
 
 
 class Draws:
@@ -129,6 +61,7 @@ class Draws:
         self.found: list[Draw] = []
         self.capacity, self.seconds = 0, 0.0  # for each round, to draw
         self.used: set[str] = set()  # variables that are arguments
+        self.unequal = False  # whether rounds do not all draw alike
         self._value: Value = value  # while the probe is traced
         self._known: dict[int, tuple[str, Any]] = {}
         self._tables: tuple[Any, ...] = ()
@@ -169,20 +102,26 @@ class Draws:
         name = method.__name__
         if name in _STANDARD and any(map(self._moves, (*args, *kwargs.values()))):
             return self._scaled(method, args, kwargs)
-        if local.recorder is not self._round:
-            raise CannotStage(f"draws `{name}` in a branch, or in a loop within the loop")
         if kwargs.get("out") is not None:
             raise CannotStage(f"`{name}` draws into an array")
         draw = Draw(
             method, tuple(map(self._argument, args)),
             {k: self._argument(v) for k, v in kwargs.items()},
         )  # fmt: skip
+        return self._drawn_by(draw)
+
+    def _drawn_by(self, draw: Draw) -> Any:
+        """The numbers of a draw of this round."""
+        name = draw.method.__name__
+        if local.recorder is not self._round:
+            self.unequal = True
+            raise CannotStage(f"draws `{name}` in a branch, or in a loop within the loop")
         k, self._next = self._next, self._next + 1
         if self.capacity:
             if k >= len(self.found) or not self.found[k].is_like(draw):
                 raise CannotStage(f"`{name}` draws other numbers in each round")
             return self._taken(self.found[k], self._tables[self.found[k].table])
-        self._describe(draw)
+        self.describe(draw)
         if k < len(self.found) and not self.found[k].is_like(draw):
             raise CannotStage(f"`{name}` draws other numbers in each round")
         self.found[k:] = [draw]
@@ -203,7 +142,7 @@ class Draws:
             if type(x) is NDArray and self._is_read(x):
                 name = self._known[id(x)][0]
                 self.used.add(name)
-                return _Variable(name)
+                return Variable(name)
             if undecided(x):
                 raise CannotStage("draws numbers with arguments that the rounds compute")
             value = seen_value(x._read())
@@ -214,7 +153,7 @@ class Draws:
             return x
         raise CannotStage(f"draws numbers with an argument that is a {type(x).__name__}")
 
-    def _describe(self, draw: Draw) -> None:
+    def describe(self, draw: Draw) -> None:
         """Find out what it gives, by copies of the generators."""
         generator = draw.method.__self__
         made = self._copies.setdefault(id(generator), (generator, copy.deepcopy(generator)))[1]
@@ -241,7 +180,7 @@ class Draws:
     def _scaled(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Standard numbers, moved and scaled as NumPy does it."""
         name = method.__name__
-        names = _PARAMETERS[name]
+        names = PARAMETERS[name]
         given = dict(zip(names, _DEFAULTS[name])) | dict(zip(names, args)) | kwargs
         if given.keys() - set(names) or len(args) > len(names):
             raise CannotStage(f"`{name}` with unknown arguments")
@@ -275,9 +214,7 @@ class Draws:
         """
         if not self.found:
             return
-        inside = _INSIDE & read
-        if inside:
-            raise CannotStage(f"looks into a generator, by `{min(inside)}`")
+        self.check_names(read)
         size = sum([d.size * d.dtype.itemsize for d in self.found])
         self.capacity = min(_ROWS, max(8, int(_BYTES / max(size, 1))))
         kinds = {d.at_once() for d in self.found}
@@ -288,6 +225,14 @@ class Draws:
             if self._is_right(whole, value):
                 self._whole = whole
         self._place(self._whole is not None)
+        self.end_probe()
+
+    def check_names(self, read: set[str] | frozenset[str]) -> None:
+        inside = _INSIDE & read
+        if inside:
+            raise CannotStage(f"looks into a generator, by `{min(inside)}`")
+
+    def end_probe(self) -> None:
         self._copies.clear()
         self._value, self._known = _gone, {}
 
@@ -331,9 +276,9 @@ class Draws:
         """The numbers of so many rounds."""
         if not self.found:
             return []
-        begin = time.perf_counter()
+        begin = _clock.now()
         tables = self._drawn(count, value)
-        self.seconds = (time.perf_counter() - begin) / max(count, 1)
+        self.seconds = _clock.since(begin) / max(count, 1)
         return [new_array(leaf(t)) for t in tables]
 
     def ahead(self, count: int, value: Value) -> tuple[list[Any], list[Any]]:
@@ -372,6 +317,27 @@ class Draws:
                 table[k] = drawn if len(shape) < 2 else drawn.ravel()
         return tables
 
+    def limit(self, count: int) -> int:
+        """How many of so many rounds a program may run."""
+        return count
+
+    def after(self, out: Any, count: int) -> Any:
+        """What a program of so many rounds has found about the generators, for `go_on`; None if
+        it has run out of numbers.
+        """
+        return ()
+
+    def go_on(self, after: Any) -> None:
+        """Bring the generators to where a program has left them."""
+
+    def is_at(self, after: Any, states: list[Any]) -> bool:
+        """Whether Python has left the generators there. states: those that `ahead` has found."""
+        return same_states(self.states(), states)
+
+    def state_of(self) -> Any:
+        """What the function of the rounds gives for `after`."""
+        return ()
+
     def states(self) -> list[Any]:
         """The generators and their states, each once."""
         generators = {id(d.method.__self__): d.method.__self__ for d in self.found}
@@ -393,14 +359,14 @@ def _fill(generator: Any, name: str, given: dict[str, Any], table: Any) -> None:
         return
     getattr(generator, standard)(out=table)
     if name != standard:
-        parts = dict(zip(_PARAMETERS[name], _DEFAULTS[name], strict=False)) | given
+        parts = dict(zip(PARAMETERS[name], _DEFAULTS[name], strict=False)) | given
         first, last = [*parts.values()][0], [*parts.values()][-1]
         table *= last - first if name == "uniform" else last
         if name != "exponential":
             table += first
 
 
-for _name in ("begin", "know"):
+for _name in ("begin", "know", "state_of"):
     # the function of the rounds knows them by names that no variable of the user's has
     setattr(Draws, f".{_name}", getattr(Draws, _name))
 
@@ -424,15 +390,6 @@ def _plain(x: Any) -> Any:
     if isinstance(x, dict):
         return {k: _plain(v) for k, v in x.items()}
     return x.tobytes() if isinstance(x, np.ndarray) else x
-
-
-def _written_out(x: Any) -> Any:
-    """Arguments, for comparisons."""
-    if isinstance(x, dict):
-        return [(k, _written_out(v)) for k, v in x.items()]
-    if isinstance(x, (tuple, list)):
-        return [type(x), *map(_written_out, x)]
-    return (x.dtype, x.shape, x.tobytes()) if isinstance(x, np.ndarray) else (type(x), repr(x))
 
 
 def _double(x: Any) -> Any:
@@ -472,6 +429,11 @@ def begun() -> list[ast.stmt]:
     at = ast.Name(AT, ast.Load())
     more = ast.BinOp(at, ast.Add(), ast.Constant(1))
     return [ast.Expr(_call("begin", at)), ast.Assign([ast.Name(AT, ast.Store())], more)]
+
+
+def ended() -> ast.expr:
+    """What the function gives, beside what rounds compute."""
+    return _call("state_of")
 
 
 def _call(function: str, *args: ast.expr) -> ast.expr:

@@ -19,6 +19,7 @@ import numpy as np
 
 from lazynp._array import NDArray, Scalar, new_array
 from lazynp._avals import aval_of
+from lazynp._promotion._paths import path_of
 from lazynp._recorder import StagingRecorder, local
 from lazynp.primitives import shaping
 from lazynp.transforms._stack import node_of, zeros
@@ -77,21 +78,20 @@ def _target(s: ast.stmt) -> tuple[str, ast.expr, ast.expr | None] | None:
     """The list, the value and the index of a statement that may append to a list, or set in it."""
     if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call):
         f, given = s.value.func, s.value
-        named = (
-            isinstance(f, ast.Attribute) and f.attr == "append" and isinstance(f.value, ast.Name)
-        )
-        if not named or len(given.args) != 1 or given.keywords:
+        if not isinstance(f, ast.Attribute) or f.attr != "append":
             return None
-        return f.value.id, given.args[0], None  # type: ignore[attr-defined]
+        if len(given.args) != 1 or given.keywords or (of := path_of(f.value)) is None:
+            return None
+        return of, given.args[0], None
     if isinstance(s, ast.Assign) and len(s.targets) == 1:
         t = s.targets[0]
-        if isinstance(t, ast.Subscript) and isinstance(t.value, ast.Name):
-            return t.value.id, s.value, t.slice
+        if isinstance(t, ast.Subscript) and (of := path_of(t.value)) is not None:
+            return of, s.value, t.slice
     return None
 
 
 def grown(statements: Iterable[ast.stmt]) -> set[str]:
-    """Names that may be those of lists which the statements, and no inner loops, change."""
+    """Names, or paths, of what may be lists which the statements, and no inner loops, change."""
     found: set[str] = set()
     for s in statements:
         target = _target(s)

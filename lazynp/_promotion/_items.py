@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import ast
+import copy
 import operator
 import sys
 from collections.abc import Iterator
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,13 @@ import numpy as np
 from lazynp._array import NDArray, new_array, new_scalar
 from lazynp._fronts import BUILT, fastpath
 from lazynp._node import leaf
+from lazynp._promotion._wrapped import Wrapped, wrapped
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms.control import CannotStage, pythons
 
 AT = ".at"  # the function's counter of rounds
 ITEMS = ".items"  # its name of `Taking`
-_RANGE, _LIST = type(iter(range(0))), type(iter([]))
+_RANGE, _LIST, _TUPLE = type(iter(range(0))), type(iter([])), type(iter(()))
 _ARRAY = fastpath.Iterator if BUILT else None
 _INT = np.dtype(np.int64)
 
@@ -37,7 +40,7 @@ class Span:
     def value(self, k: int) -> Any:
         return self.values[k]
 
-    def leaves(self) -> Iterator[Values]:
+    def leaves(self) -> Iterator[Any]:
         yield from ()
 
     def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
@@ -78,18 +81,20 @@ class Elements(Values):
 
 
 class Numbers(Values):
-    """A list of floats, or of ints."""
+    """A list, or tuple, of floats, or of ints."""
 
     function = "number"
 
-    def __init__(self, values: list[Any], first: int) -> None:
+    def __init__(self, values: Any, first: int) -> None:
         super().__init__(values, first)
         self._before: list[Any] = []
         self._array: Any = None
 
     def array(self) -> Any:
         """An array of all of it. A program must not miss a change."""
-        values = self._values
+        return self._settled(self._values)
+
+    def _settled(self, values: Any) -> Any:
         if self._array is None:
             kinds = set(map(type, values))
             if kinds != {float} and kinds != {int}:
@@ -100,6 +105,54 @@ class Numbers(Values):
         if not same or not all(map(operator.is_, values, self._before)):
             raise CannotStage("it is over a list that changes")
         return self._array
+
+
+class Column(Numbers):
+    """What records have under one key."""
+
+    def __init__(self, of: Records, key: Any, first: int) -> None:
+        super().__init__(of.values, first)
+        self._of, self._key = of, key
+
+    def value(self, k: int) -> Any:
+        return super().value(k)[self._key]
+
+    def array(self) -> Any:
+        self._of.check()
+        return self._settled([r[self._key] for r in self._values])
+
+
+class Records:
+    """A list, or tuple, of tuples of numbers, or of dicts of them, all alike."""
+
+    def __init__(self, values: Any, first: int) -> None:
+        self.values, self._first = values, first
+        self._kind, self._keys = type(values[first]), _keys(values[first])
+        self._columns = [Column(self, k, first) for k in self._keys]
+
+    def __len__(self) -> int:
+        return max(len(self.values) - self._first, 0)
+
+    def value(self, k: int) -> Any:
+        return self.values[self._first + k]
+
+    def leaves(self) -> Iterator[Any]:
+        yield from self._columns
+
+    def check(self) -> None:
+        if not all(type(v) is self._kind and _keys(v) == self._keys for v in self.values):
+            raise CannotStage("it is over records that are not alike")
+
+    def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
+        parts = [c.code(copy.deepcopy(at), places) for c in self._columns]
+        if self._kind is tuple:
+            return ast.Tuple(parts, ast.Load())
+        keys: list[ast.expr] = [ast.Constant(k) for k in self._keys]
+        return _call("record", ast.Tuple(keys, ast.Load()), *parts)
+
+
+def _keys(record: Any) -> tuple[Any, ...]:
+    return tuple(range(len(record))) if type(record) is tuple else tuple(record)
 
 
 class Together:
@@ -143,8 +196,12 @@ class Taking:
     def number(self, values: Any, at: Any, first: int) -> Any:
         return pythons(self.element(values, at, first), values.dtype)
 
+    def record(self, keys: tuple[Any, ...], *values: Any) -> Any:
+        """A dict that the round must not change: it was not made here."""
+        return dict(zip(keys, values, strict=True))
 
-for _name in ("counted", "element", "number"):
+
+for _name in ("counted", "element", "number", "record"):
     # the function knows them by names that no variable of the user's has
     setattr(Taking, f".{_name}", getattr(Taking, _name))
 
@@ -154,8 +211,9 @@ class Items:
 
     def __init__(self, source: Any, target: ast.expr) -> None:
         self.source, self.target = source, target
-        self.plain = type(source) is Span and isinstance(target, ast.Name)
-        self.step = source.values.step if self.plain else 1
+        span = source.of if type(source) is Wrapped else source
+        self.plain = type(span) is Span and isinstance(target, ast.Name)
+        self.step = span.values.step if self.plain else 1
         self._leaves = list(source.leaves())
         self.places = {id(x): f".over{k}" for k, x in enumerate(self._leaves)}
 
@@ -199,9 +257,11 @@ def source_of(iterator: Any) -> Any:
     kind = type(iterator)
     if kind is _RANGE:
         return Span(rest(iterator))
-    if kind is _LIST:
+    if kind is _LIST or kind is _TUPLE:
         _, (values,), *state = iterator.__reduce__()
-        return Numbers(values, state[0] if state else 0) if type(values) is list else None
+        return _listed(values, state[0] if state else 0)
+    if kind is GeneratorType:
+        return wrapped(iterator, source_of)
     if kind is _ARRAY:
         values, at = iterator.source()
         return Elements(values, at) if type(values) is NDArray and values.ndim == 1 else None
@@ -213,9 +273,19 @@ def source_of(iterator: Any) -> Any:
     made = [source_of(p) for p in (inner[:1] if kind is enumerate else inner)]
     if not made or None in made:
         return None
+    passing = any(type(m) is Wrapped for m in made)
+    made = [m.of if type(m) is Wrapped else m for m in made]
     if kind is enumerate:
         made.insert(0, Span(range(inner[1], inner[1] + len(made[0]))))
-    return Together(made)
+    return Wrapped(iterator, Together(made)) if passing else Together(made)
+
+
+def _listed(values: Any, first: int) -> Any:
+    """What is left of a list or tuple of numbers, or of records of numbers."""
+    if type(values) not in (list, tuple):
+        return None
+    some = values[first] if first < len(values) else None
+    return Records(values, first) if type(some) in (tuple, dict) else Numbers(values, first)
 
 
 def _taken_apart(iterator: Any) -> tuple[Any, list[int]]:

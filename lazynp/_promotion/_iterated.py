@@ -15,6 +15,7 @@ from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._running import NEVER, Running, Taken
 from lazynp._promotion._variables import value_of
+from lazynp._promotion._wrapped import Wrapped
 from lazynp.transforms.control import CannotStage
 
 _AHEAD = 100_000  # rounds in which effects are looked for
@@ -36,12 +37,28 @@ class Iterated(Running):
         if self.at >= self.due:
             self._do(sys._getframe(1))
         at = self.at
-        if at >= len(self._source):
+        try:
+            value = self._item(at)
+        except StopIteration:
             self.program, self.due = None, NEVER
-            raise StopIteration
-        value = self._source.value(at)
+            raise
         self.at = at + 1
         return value
+
+    def _item(self, at: int) -> Any:
+        if type(self._source) is Wrapped:
+            return self._source.take()
+        if at >= len(self._source):
+            raise StopIteration
+        return self._source.value(at)
+
+    def _pass_over(self, count: int) -> None:
+        if type(self._source) is Wrapped:
+            self._source.pass_over(self.at, count)
+
+    def _passed(self, count: int) -> None:
+        if type(self._source) is Wrapped:
+            self._source.passed(count)
 
     def _left(self) -> int:
         return len(self.items) - 1 - self.at

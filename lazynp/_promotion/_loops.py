@@ -21,6 +21,7 @@ from lazynp._memo import Memo
 from lazynp._promotion._blocks import without_blocks
 from lazynp._promotion._exchanges import LEAVES, STOP, aliases, fresh, without_exchanges
 from lazynp._promotion._histories import Rewriting, Site, grown
+from lazynp._promotion._paths import root_of
 from lazynp.transforms.control import is_users, jumps, names, whole_tree
 
 _REFUSED = (
@@ -219,7 +220,7 @@ def _described(s: ast.For | ast.While, depth: int) -> Loop:
     if loop.variables & names(*s.body).stores:
         loop.refused = "the loop binds its own variable"
         return loop
-    loop.grown = grown(loop.body) - loop.stored
+    loop.grown = {path for path in grown(loop.body) if root_of(path) not in loop.stored}
     describe(loop, set())
     return loop
 

@@ -67,6 +67,7 @@ class Program:
         self._results: Results | None = None
         staged = _named(self._staged, name_of(plain))
         self._jitted = Jitted(staged, (), (), loops="auto", compiled="generic")
+        self._jitted.retries = self._in_calls  # the rounds of a loop are others each time
 
     def serves(self, originals: list[Any], objects: list[Any]) -> bool:
         """Whether the trace still holds, and for these arguments."""

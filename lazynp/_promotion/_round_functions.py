@@ -35,10 +35,12 @@ _NAME = "loop"
 def rounds_function(
     loop: Loop, frame: FrameType, parameters: tuple[str, ...], items: Items | None,
     head: list[ast.stmt], first: list[ast.stmt], last: list[ast.stmt], slots: list[str],
+    drawn: list[ast.expr],
 ) -> FunctionType:  # fmt: skip
     """A function of `parameters`, FIRST and LAST that runs the rounds and returns what is
     carried. items: None for a `while` loop. head: statements before.
     first, last: those at the beginning and the end of each round. slots: of objects, carried too.
+    drawn: what it gives besides.
     """
     sites = loop.sites
     body = [*begun(sites, loop.carried), *_bodies(loop, items, first, last), *ended(sites)]
@@ -53,7 +55,7 @@ def rounds_function(
         over = ast.Call(read("range"), [read(FIRST), read(LAST), step], [])
         made = [ast.For(_target(loop, items), over, body, [])]
     left: list[ast.expr] = [read(n) for n in (*loop.carried, *slots)]
-    out = ast.Return(ast.Tuple([*left, *more, *results(sites)], ast.Load()))
+    out = ast.Return(ast.Tuple([*left, *more, *results(sites), *drawn], ast.Load()))
     given = [ast.arg(n) for n in (*parameters, FIRST, LAST)]
     takes = ast.arguments([], given, None, [], [], None, [])
     whole_body = [*head, *prologue(sites), *made, *flushed(sites), out]

@@ -14,7 +14,6 @@ It is run again, for the rounds before that one.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -25,9 +24,9 @@ import numpy as np
 from lazynp import lowering
 from lazynp._array import Array, NDArray, write_lock
 from lazynp._plan import STATS
-from lazynp._promotion import _earlier
+from lazynp._promotion import _clock, _earlier
 from lazynp._promotion._agreement import agree, close
-from lazynp._promotion._draws import Draws, same_states
+from lazynp._promotion._draws import Draws
 from lazynp._promotion._given import ARRAY, computed, copies
 from lazynp._promotion._items import Items
 from lazynp._promotion._lists import Changes, check_sites
@@ -94,7 +93,7 @@ class Running:
         self._inputs: list[list[Any]] = []
         self._first = 0
         self._spent: list[tuple[float, float]] = []  # by programs, and what Python would have
-        self.due, self._attempts, self._started = 0, 0, 0.0
+        self.due, self._attempts, self._started = 0, 0, _clock.now()
         self._step: Callable[[Any, FrameType], None] = Running._begin
         self._length, self._key = 2, ()
         self._most = NEVER  # rounds of a program that makes histories
@@ -125,6 +124,12 @@ class Running:
         which to ask again.
         """
         raise NotImplementedError
+
+    def _pass_over(self, count: int) -> None:
+        """Have the items of so many rounds, as Python would: whoever gives them may notice."""
+
+    def _passed(self, count: int) -> None:
+        """These rounds are done."""
 
     def _last(self, at: int) -> list[tuple[str, Any]]:
         """The loop's variables in a round, and their values."""
@@ -195,7 +200,7 @@ class Running:
             self._numbers, self._states = self._draws.ahead(count, value)
         self._candidate, self._first = program, self.at
         self.due, self._step = self.at + count, Running._compare
-        self._started = time.perf_counter()
+        self._started = _clock.now()
 
     def _wait(self, count: int) -> None:
         self._attempts += 1
@@ -227,7 +232,7 @@ class Running:
         """Python has run the rounds of the trial: do the same by the program."""
         now = self._variables(frame)
         materialize(now.varying)
-        python = time.perf_counter() - self._started
+        python = _clock.of_python(self._started)
         program, inputs = self._candidate, self._inputs
         self._candidate, self._inputs = None, []
         assert program is not None
@@ -249,9 +254,10 @@ class Running:
             self._trial = max(2, self._complete(out, count))
             self._wait(0)
             return
+        if not self._have_drawn(out, count):
+            self._wait(0)
+            return
         got, changes = self._parted(out, frame)
-        if self._draws and not same_states(self._draws.states(), self._states):
-            raise CannotStage("its rounds draw other numbers each time")
         want = [*(value_of(n, frame) for n in self.loop.carried), *now.boxes.now()]
         varying = [n for n, t in zip(now.names, now.template) if t is ARRAY]
         kept = [n not in self._carried for n in varying]
@@ -282,6 +288,16 @@ class Running:
         _earlier.keep(_earlier.key_of("loops", _earlier.of_code(frame.f_code)), won=True)
         del now, want, got, inputs, changes, out
         self._run(frame)
+
+    def _have_drawn(self, out: Any, count: int) -> bool:
+        """Whether the program has drawn what Python has; False if it has run out of numbers."""
+        draws = self._draws
+        if draws is None:
+            return True
+        after = draws.after(out, count)
+        if after is not None and not draws.is_at(after, self._states):
+            raise CannotStage("its rounds draw other numbers each time")
+        return after is not None
 
     def _await(self, frame: FrameType) -> None:
         """The program is being compiled: Python goes on, and another trial begins when it is
@@ -318,9 +334,9 @@ class Running:
             bounds = self._bounds(self._first, count)
             times = []
             for _ in range(3):  # numbers that vary may have it compiled again; memory may be new
-                begin = time.perf_counter()
+                begin = _clock.now()
                 out = _results_of(program, [*inputs, *self._numbers, *bounds])
-                times.append(time.perf_counter() - begin)
+                times.append(_clock.since(begin))
             compiled, complete = min(times), self._complete(out, count)
             compiled += self._draws.seconds * count if self._draws else 0.0
             if compiled <= FASTER * python * max(complete, 1):
@@ -332,10 +348,11 @@ class Running:
     def _run(self, frame: FrameType) -> None:
         """Run rounds by the program, up to one round before the next that must be Python's."""
         count = self._whole(min(self._free(frame) - 1, self._length))
+        count = self._whole(self._draws.limit(count)) if self._draws else count
         self.due = self.at + 1  # Python runs one
         if count < 1 or not may_run():
             return
-        begin, compiles = time.perf_counter(), STATS.compiles
+        begin, compiles = _clock.now(), STATS.compiles
         now = self._variables(frame)
         if now.key != self._key:
             raise CannotStage("a variable changes its type, or one that it reads was bound again")
@@ -345,13 +362,15 @@ class Running:
         if not program.serves(now.varying, []):
             raise CannotStage("what it reads from outside has changed")
         ran = self._commit(program, frame, now, count)
+        if ran < 0:
+            return
         if ran < count:
             self._stopped, self._next_stop = self.at + ran, 2 * (self.at + ran) - self._stopped
             if ran and self._commit(program, frame, now, ran) < ran:
                 raise CannotStage("its rounds are others each time")
         self.at += ran
         self.due = self.at + 1
-        spent = time.perf_counter() - begin
+        spent = _clock.since(begin)
         self.told.rounds += ran
         self.told.chunks += ran > 0
         if ran == self._whole(self._length):  # aim at the time of a chunk
@@ -379,7 +398,7 @@ class Running:
         materialize(arrays)
         before = [(x, x._node) for x in arrays]
         last, changes = self._last(self.at + count - 1), None
-        draws = self._draws
+        draws, after = self._draws, None
         states = draws.states() if draws else []
         names, values, slots = list[str](), list[Any](), list[Any]()
         replaced: list[Any] = []  # none of them is destroyed between two steps
@@ -387,7 +406,11 @@ class Running:
             numbers = draws.draw(count, lambda n: value_of(n, frame)) if draws else []
             out = _results_of(program, [*now.varying, *numbers, *self._bounds(self.at, count)])
             complete = self._complete(out, count)
-            if complete == count:
+            after = draws.after(out, count) if draws else None
+            if draws and after is None:
+                complete = -1  # its next run will draw more
+            elif complete == count:
+                self._pass_over(count)
                 values, changes = self._parted(out, frame)
                 changes.keep(self.loop.carried, values, lambda n: value_of(n, frame))
                 slots = values[len(self.loop.carried) :]
@@ -397,10 +420,16 @@ class Running:
                 replaced += [*bind(frame, names, values), *now.boxes.now()]
                 changes.apply()
                 now.boxes.put(slots)
+                if draws:
+                    draws.go_on(after)
+                self._passed(count)
         except BaseException:
             if changes and all(value_of(n, frame) is v for n, v in zip(names, values)):
                 changes.apply()  # a signal came after it was bound
                 now.boxes.put(slots)
+                if draws:
+                    draws.go_on(after)
+                self._passed(count)
                 self.at += count
                 self.due = self.at + 1
                 raise

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import gc
 import inspect
-import time
 import weakref
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 from lazynp._collector import take_back
 from lazynp._config import config
 from lazynp._memo import Memo
-from lazynp._promotion import _watching
+from lazynp._promotion import _clock, _watching
 from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._function import Promoted, fronts, in_front, promote
 from lazynp._promotion._loops import SUSPENDED
@@ -39,7 +38,7 @@ class _Tally:
         self.code, self.ticks, self.searches, self.hot = code, ticks, 0, HOT
         if ticks is not None and has_won(key_of("function", of_code(code))):
             self.hot = 1
-        self.running: tuple[weakref.ref[Promoted], float] | None = None
+        self.running: tuple[weakref.ref[Promoted], _clock.Moment] | None = None
 
 
 _tallies: Memo[int, _Tally] = Memo("hot functions", 1024)  # by id of the code
@@ -81,16 +80,16 @@ def _count(frame: FrameType, code: CodeType) -> None:
         for function in _functions_of(frame, code):
             promoted = front_of(function) if promote(function) else None
             if isinstance(promoted, Promoted):
-                tally.running = weakref.ref(promoted), time.perf_counter()
+                tally.running = weakref.ref(promoted), _clock.now()
 
 
-def _still_runs(tally: _Tally, running: tuple[weakref.ref[Promoted], float]) -> None:
+def _still_runs(tally: _Tally, running: tuple[weakref.ref[Promoted], _clock.Moment]) -> None:
     """Its first call goes on."""
     promoted, begin = running[0](), running[1]
     if promoted is None or promoted.entered:
         tally.running = None
     else:
-        promoted.running = time.perf_counter() - begin
+        promoted.running = _clock.of_python(begin)
 
 
 def _functions_of(frame: FrameType, code: CodeType) -> list[FunctionType]:

@@ -22,13 +22,14 @@ from lazynp._promotion._boxes import (
     is_box,
     prologue as boxes_prologue,
 )
-from lazynp._promotion._draws import DRAWS, Draws, begun, prologue
+from lazynp._promotion._draws import DRAWS, Draws, begun, ended, prologue
 from lazynp._promotion._given import ARRAY, Listed, copies
 from lazynp._promotion._guards import reads
 from lazynp._promotion._histories import KEPT, Histories
 from lazynp._promotion._items import ITEMS, Items, Taking
 from lazynp._promotion._lists import check_sites
 from lazynp._promotion._loops import Loop
+from lazynp._promotion._placed_draws import PlacedDraws
 from lazynp._promotion._program import Program
 from lazynp._promotion._round_functions import rounds_function
 from lazynp._promotion._variables import Variables, is_module, value_of
@@ -51,6 +52,7 @@ class Tracing:
     ) -> None:  # fmt: skip
         self._loop, self._items, self._bounds = loop, items, bounds
         self.draws: Draws | None = None
+        self._drawing, self._unequal = Draws, False
         self.moving: frozenset[Any] | None = None  # see `Boxes`; None: without objects
         check_sites(loop.sites, lists)
         for name in loop.modules:
@@ -64,11 +66,12 @@ class Tracing:
                 self._attempt(frame)
                 return
             except (CannotStage, TypeError) as why:
+                self._unequal = self.draws is not None and self.draws.unequal
                 first = first or str(why) or type(why).__name__
             gc.collect(1)  # what it leaves behind refers to arrays
             if not self._finds_more(frame):
                 break
-            if self._drew:
+            if self._drew or self._unequal:
                 first = ""
         raise CannotStage(first)
 
@@ -80,7 +83,7 @@ class Tracing:
             # while a function is traced, an array's value is not to be had
             names = self.given.only_read(self._loop)
             values = {n: to_host(value_of(n, frame)) for n in names}
-            self.draws = Draws(values.__getitem__)
+            self.draws = self._drawing(values.__getitem__)
         self.program, self.operations = self._found(frame)
         self._check_written()
 
@@ -88,6 +91,9 @@ class Tracing:
         """After an attempt that has failed: whether it tells how another may succeed."""
         if self._drew and self.draws is None:
             self.draws = Draws(lambda _: None)
+            return True
+        if self._unequal and self._drawing is Draws:
+            self._drawing = PlacedDraws
             return True
         if self.moving is None:
             self.moving = frozenset()
@@ -127,6 +133,7 @@ class Tracing:
         first, last = list[ast.stmt](), list[ast.stmt]()
         parameters, template = list[str](), list[Any]()
         leaves, slots = copies([*given.varying], empty=True), given.boxes.slot_names
+        drawn = list[ast.expr]()
         if given.boxes.names:
             boxes = given.boxes
             parameters = [BOXES, *[f".class{k}" for k in range(len(boxes.classes))]]
@@ -140,8 +147,11 @@ class Tracing:
             template += [draws, *[ARRAY] * len(tables)]
             head += prologue(given.only_read(self._loop), tables)
             leaves += draws.empty()
+            drawn = [ended()]
         takes = (*given.names, *parameters, KEPT, ITEMS)
-        function = rounds_function(self._loop, frame, takes, self._items, head, first, last, slots)
+        function = rounds_function(
+            self._loop, frame, takes, self._items, head, first, last, slots, drawn
+        )
         self._code = function.__code__
         template = [*given.template, *template, histories, Taking(), ARRAY, ARRAY]
         program = Program(function, Listed(template, given.compact))

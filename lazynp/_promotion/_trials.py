@@ -8,7 +8,6 @@ If both agree, and the program is faster, it runs later calls.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ from lazynp import lowering
 from lazynp._array import NDArray
 from lazynp._config import config
 from lazynp._plan import STATS
-from lazynp._promotion import _earlier
+from lazynp._promotion import _clock, _earlier
 from lazynp._promotion._agreement import agree, close
 from lazynp._promotion._given import Given, Numbers, Path, computed, copies
 from lazynp._promotion._objects import MISSING, attributes, put
@@ -274,11 +273,11 @@ class Trials:
     # -- running -----------------------------------------------------------------------------------
 
     def _timed(self, case: Case, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        begin = time.perf_counter()
+        begin = _clock.now()
         try:
             return self.plain(*args, **kwargs)
         finally:
-            spent = case.last = time.perf_counter() - begin
+            spent = case.last = _clock.of_python(begin)
             case.seconds += spent
             if not self._count(spent) and all(c.refused for c in self.cases.values()):
                 self.restore(self.whys[0] if len(self.whys) == 1 else "")
@@ -302,10 +301,10 @@ class Trials:
         written = program.written
         first, second = copies(leaves, written=written), copies(leaves, written=written)
         before = [attributes(x) or {} for x in objects]
-        made, begin = (JIT.traces, STATS.compiles), time.perf_counter()
+        made, begin = (JIT.traces, STATS.compiles), _clock.now()
         want = materialize(self.plain(*args, **kwargs))
         computed(originals)
-        python = time.perf_counter() - begin
+        python = _clock.of_python(begin)
         if case.is_unfit(python, made != (JIT.traces, STATS.compiles)):
             return want
         case.candidate = None
@@ -317,9 +316,9 @@ class Trials:
             if program.seconds > _HOPELESS * python:
                 raise _Slower(f"it would take {program.seconds / python:.0f} of Python's time")
             with np.errstate(all="ignore"):
-                begin, compiling = time.perf_counter(), STATS.compile_seconds
+                begin, compiling = _clock.now(), STATS.compile_seconds
                 got, changes = case.first_run(program, first, originals, objects)
-                compiled = time.perf_counter() - begin - (STATS.compile_seconds - compiling)
+                compiled = _clock.since(begin, STATS.compile_seconds - compiling)
                 if not (
                     _same_leaves(first, originals)
                     and agree(got, want)
@@ -330,9 +329,9 @@ class Trials:
                     if python > SECONDS and compiled > _LOST * python:
                         break  # it takes long, so that noise matters less
                     given_again = copies(second, written=written) if left else second
-                    begin = time.perf_counter()
+                    begin = _clock.now()
                     program(given_again, originals, objects)
-                    compiled = time.perf_counter() - begin
+                    compiled = _clock.since(begin)
                     if compiled <= FASTER * python or compiled > 4 * python + SECONDS:
                         break
             if compiled > FASTER * python:

@@ -16,6 +16,7 @@ from lazynp._promotion._guards import check
 from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._objects import MISSING
+from lazynp._promotion._paths import found_at
 from lazynp.transforms.control import CannotStage
 
 _NUMBERS = (bool, int, float, complex)
@@ -79,6 +80,9 @@ class Variables:
             check(value, f"`{name}`")
             self._add(name, value)
             key.append(_Constant(value))
+        lists = [value_of(site.of, frame) for site in loop.sites]
+        if self.boxes.hold(lists):
+            raise CannotStage("a list that grows has two names")
         self._take_slots(found)
         key += self.boxes.key
         self.same: dict[str, str] = {}  # arrays that the loop goes over, and their variables
@@ -99,13 +103,12 @@ class Variables:
 
     def _take_slots(self, found: dict[str, Any]) -> None:
         boxes = self.boxes
-        ours = [v for v in found.values() if type(v) is NDArray]
-        for name, value in zip(boxes.slot_names, boxes.values, strict=True):
-            if any(v is value for v in ours):
-                raise CannotStage("an array is a variable and a part of an object")
-            self.varying.append(value)
+        ours = {id(v) for v in found.values() if type(v) is NDArray}
+        if any(id(value) in ours for value in boxes.values):
+            raise CannotStage("an array is a variable and a part of an object")
+        self.varying += boxes.values  # no variable here may refer to one of them
+        for name in boxes.slot_names:
             self._add(name, ARRAY)
-        del ours
         boxes.find_shared()
         self.shared = self.shared | boxes.shared
 
@@ -206,7 +209,9 @@ def _values(loop: Loop, frame: FrameType, boxed: bool) -> dict[str, Any]:
 
 
 def value_of(name: str, frame: FrameType) -> Any:
-    """A variable of the frame, or a global one."""
+    """A variable of the frame, or a global one; or what a path leads to."""
+    if not name.isidentifier() and not name.startswith("."):
+        return found_at(name, lambda n: value_of(n, frame))
     code = frame.f_code
     if not is_module(frame) and name in code.co_varnames and name not in code.co_cellvars:
         return fastpath.frame_value(frame, code.co_varnames.index(name), MISSING)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import time
 from types import CodeType, FrameType
 from typing import Any
 
 from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
-from lazynp._promotion import _running
+from lazynp._promotion import _clock, _running
 from lazynp._promotion._conditional import Conditional
 from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._items import Items, source_of
@@ -29,19 +28,19 @@ class _Watch:
     """
 
     def __init__(self, of: Any, left: int = 0) -> None:
-        self.of, self.left, self.time = of, left, time.perf_counter()
+        self.of, self.left, self.time = of, left, _clock.now()
 
 
 # by code: when it was first seen, the seconds until its loops are looked at, and the code, kept
 # alive. (Its source is parsed later: that takes time, and most code has no long loops.)
-_first: Memo[int, tuple[float, float, CodeType]] = Memo("code with loops", 1024)
+_first: Memo[int, tuple[_clock.Moment, float, CodeType]] = Memo("code with loops", 1024)
 
 
 def seen(frame: FrameType) -> None:
     """Operations have run in this frame: whether one of its loops has taken long, and will."""
     code = frame.f_code
     begin, seconds, _ = _first.get(id(code)) or _new(code)
-    if time.perf_counter() - begin < seconds:
+    if _clock.of_python(begin) < seconds:
         return
     for loop in loops_at(frame):
         if loop.refused:
@@ -53,10 +52,10 @@ def seen(frame: FrameType) -> None:
             return
 
 
-def _new(code: CodeType) -> tuple[float, float, CodeType]:
+def _new(code: CodeType) -> tuple[_clock.Moment, float, CodeType]:
     soon = is_users(code) and has_won(key_of("loops", of_code(code)))
     seconds = min(_SOON, _running.SECONDS) if soon else _running.SECONDS
-    return _first.put(id(code), (time.perf_counter(), seconds, code))
+    return _first.put(id(code), (_clock.now(), seconds, code))
 
 
 def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
@@ -65,18 +64,18 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
     iterator = fastpath.frame_value(frame, -1 - loop.depth, None)
     if type(iterator) is Iterated:
         return True
-    source = source_of(iterator)
     watch = loop.watch
     watched = watch is not None and watch.of is iterator
     named = sys.getrefcount(iterator) > _ALONE + watched and type(iterator) is not _RANGE
-    if source is None or named:
+    source = None if named else source_of(iterator)
+    if source is None:
         _tell(loop, code, f"it is over a {type(iterator).__name__}")
         return False
     left = len(source)
     if watch is None or not watched:
         loop.watch = _Watch(iterator, left)
         return False
-    elapsed, done = time.perf_counter() - watch.time, watch.left - left
+    elapsed, done = _clock.of_python(watch.time), watch.left - left
     if elapsed < seconds or done < 1:
         return False
     rate = elapsed / done
@@ -99,7 +98,7 @@ def _waited_for(loop: Loop, frame: FrameType, seconds: float) -> bool:
     if watch is None or watch.of != id(frame):
         loop.watch = _Watch(id(frame))
         return False
-    if time.perf_counter() - watch.time < seconds:
+    if _clock.of_python(watch.time) < seconds:
         return False
     told = Taken(loop, frame.f_code)
     running = Conditional(loop, told, watch.time)

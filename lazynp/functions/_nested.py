@@ -177,7 +177,8 @@ def as_row(piece: Any) -> tuple[Node, int] | None:
     if not isinstance(piece, Array):
         return None
     node = piece._read()
-    if node[OP] is not None and node[OP].primitive is elementwise.convert:
+    pending = node[OP] is not None and node[VALUE] is None
+    if pending and node[OP].primitive is elementwise.convert:
         before = node[ARGS][0]
         node = before if aval_of_node(before).dtype == piece.dtype else node
     if node[OP] is None or node[OP].primitive is not shaping.slice_ or node[VALUE] is not None:

@@ -15,6 +15,7 @@ from lazynp.lowering._background import (
     Waiting,
     Work,
     in_background,
+    is_compiling,
     unfinished_allowed,
 )
 from lazynp.lowering._closing import at_last
@@ -112,6 +113,7 @@ __all__ = [
     "has_room",
     "host",
     "in_background",
+    "is_compiling",
     "is_aligned",
     "is_at",
     "is_buffer",

@@ -85,6 +85,11 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
+def is_compiling() -> bool:
+    """Whether a program is being compiled in the background."""
+    return bool(_works) and any(not work.done for work in list(_works.values()))
+
+
 def nobody_waits() -> bool:
     """Whether this thread compiles in the background."""
     return _local.compiles

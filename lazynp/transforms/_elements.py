@@ -211,8 +211,12 @@ class _Before:
         return known[atom]
 
     def _computed(self, eqn: Eqn, known: dict[Any, Any], makers: dict[Any, Eqn]) -> Any:
-        """An integer that was read before, or that costs little to compute."""
+        """An integer that was read before, or that costs little to compute; None if it is another
+        one by now.
+        """
         if id(eqn) in self.number:
+            if eqn.inputs[0] not in known:
+                return None  # the branch may have written it
             return _shaped(self.reads[self.number[id(eqn)]], eqn.outputs[0].aval.shape)
         if eqn.primitive.kind != "elementwise" or len(eqn.outputs) > 1:
             return None

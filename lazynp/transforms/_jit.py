@@ -122,6 +122,8 @@ class Jitted:
         self._fixed = False  # ints are static too: a trace has failed with them
         self._simple = not (self._numbers or self._names or any(donated) or bounds)
 
+    retries = True  # whether ints may become static
+
     def __repr__(self) -> str:
         return f"<jit of {self._name}>"
 
@@ -201,7 +203,7 @@ class Jitted:
         except (TypeError, ValueError, IndexError):
             if (
                 self._fixed
-                or not self._implied
+                or not (self._implied and self.retries)
                 or not any(map(is_fixable, (*args, *kwargs.values())))
             ):
                 raise

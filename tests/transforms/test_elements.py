@@ -132,21 +132,34 @@ def returned(i: Any, c: Any, x: Any, y: Any, k: Any, cond: Any) -> Any:
     return c + a[i] + b[i - 1]
 
 
+def an_index_that_the_branch_wrote(i: Any, c: Any, x: Any, y: Any, k: Any, cond: Any) -> Any:
+    def yes() -> Any:
+        k[3] = k[i] % 7
+        y[i] = x[k[3]] * c
+        k[3] = k[3] + 1
+        x[k[3]] = y[k[3] - 1]
+        return x[k[k[3]] % 4]
+
+    return cond(x[i] > 0.5, yes, lambda: c)
+
+
 ELEMENTS = [
     reads, reads_one_side, writes, writes_one_side, swaps, reads_what_it_wrote, nested,
     an_index_computed_inside, an_index_from_numbers,
+    an_index_that_the_branch_wrote,
 ]  # fmt: skip
+INSIDE = [an_index_from_numbers, an_index_that_the_branch_wrote]  # only the branch knows it
 BODIES = [*ELEMENTS, whole, returned]
 
 
 def by_loop(body: Body, x: Any, y: Any, k: Any) -> Any:
-    x, y = x.copy(), y.copy()
+    x, y, k = x.copy(), y.copy(), k.copy()
     c = fori_loop(2, N, lambda i, c: body(i, c, x, y, k, cond), 1.0)
     return c, x, y
 
 
 def by_python(body: Body, x: Any, y: Any, k: Any) -> Any:
-    x, y, c = x.copy(), y.copy(), x[0] * 0 + 1.0
+    x, y, k, c = x.copy(), y.copy(), k.copy(), x[0] * 0 + 1.0
     for i in range(2, N):
         c = body(i, c, x, y, k, _if)
     return c, x, y
@@ -293,11 +306,11 @@ def test_branches_take_and_return_numbers(body: Body) -> None:
     assert found
     for eqn in found:
         assert max(v.aval.size for v in eqn.outputs) == 1
-        if body is not an_index_from_numbers:
+        if body not in INSIDE:
             assert largest(eqn) == 1
 
 
-@pytest.mark.parametrize("body", [b for b in ELEMENTS if b is not an_index_from_numbers])
+@pytest.mark.parametrize("body", [b for b in ELEMENTS if b not in INSIDE])
 def test_no_round_of_a_gradient_is_dense(body: Body) -> None:
     """The only operations on arrays, in the loops, write elements of them in place."""
     x, y, k = map(np.array, operands())
@@ -333,7 +346,7 @@ def test_selected_branches_have_their_own_derivatives() -> None:
 
 # -- generated branches ----------------------------------------------------------------------------
 
-INDEX = st.sampled_from(["i", "i - 1", "k[i]", "3", "-1", "k[i - 1] % 5", "i // 2"])
+INDEX = st.sampled_from(["i", "i - 1", "k[i]", "3", "-1", "k[i - 1] % 5", "i // 2", "k[3]"])
 ARRAY = st.sampled_from(["x", "y"])
 VALUE = st.recursive(
     st.tuples(ARRAY, INDEX).map(lambda t: f"{t[0]}[{t[1]}]") | st.sampled_from(["c", "0.5"]),
@@ -345,7 +358,8 @@ VALUE = st.recursive(
 WRITE = st.tuples(ARRAY, INDEX, st.sampled_from(["=", "+=", "-="]), VALUE).map(
     lambda t: f"{t[0]}[{t[1]}] {t[2]} {t[3]}"
 )
-BRANCH = st.tuples(st.lists(WRITE, max_size=3), VALUE)
+COUNT = st.tuples(INDEX, INDEX).map(lambda t: f"k[{t[0]}] = (k[{t[1]}] + 1) % 9")
+BRANCH = st.tuples(st.lists(WRITE | COUNT, max_size=3), VALUE)
 
 
 @settings(deadline=None, max_examples=12)

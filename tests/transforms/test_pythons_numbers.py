@@ -190,3 +190,37 @@ def test_a_hot_function_raises_pythons_error(x: float, t: float) -> None:
             hot.plain(bad, t)
         assert str(got.value) == str(want.value)
         assert got.traceback[-1].lineno == want.traceback[-1].lineno
+
+
+def test_complex_of_real_numbers() -> None:
+    def f(x: Any, y: Any) -> Any:
+        total = 0.0
+        for k in range(12):
+            total = total + x[k]
+        z = complex(x[0], y[0])
+        w = complex(x[1])
+        v = complex(3, y[2]) * complex(x[2], 2)
+        return [z, w, v, z * w + v, abs(z), complex(total), complex(2, 1), w.imag]
+
+    x, y = numpy.arange(-2.0, 4.0, 0.5), numpy.array([-0.0, 0.5, 7.0])
+    for got, want in zip(np.jit(f)(np.array(x), np.array(y)), f(x, y), strict=True):
+        assert complex(got) == complex(want)
+        assert numpy.asarray(got).dtype == numpy.asarray(want).dtype
+
+
+def test_escape_times_by_pythons_complex_numbers() -> None:
+    def escapes(n: int, rounds: int) -> Any:
+        out = np.zeros((n, n), dtype=np.int32)
+        for i in range(n):
+            for j in range(n):
+                c = complex(-2 + 3 * j / n, -1.5 + 3 * i / n)
+                z = 0j
+                k = 0
+                for k in range(rounds):  # noqa: B007
+                    if abs(z) > 2:
+                        break
+                    z = z * z + c
+                out[i, j] = k
+        return out
+
+    assert numpy.array_equal(np.jit(escapes)(12, 20), escapes(12, 20))

@@ -28,6 +28,7 @@ from lazynp.transforms.control._state import (
 )
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
+_COMPLEX = np.dtype(np.complex128)
 _SUMS_CAREFULLY = sys.version_info >= (3, 12)  # `sum` of floats compensates for rounding
 
 
@@ -76,6 +77,19 @@ def _float(*args: Any) -> Any:
     if not undecided(x) or x is None or x.size != 1 or x.dtype.kind not in "biuf":
         return float(*args)
     return pythons(_element(x), _FLOAT)
+
+
+def _complex(*args: Any, **kwargs: Any) -> Any:
+    """`complex(x)`, or `complex(x, y)`, of real numbers."""
+    if kwargs or not 1 <= len(args) <= 2 or not any(map(undecided, args)):
+        return complex(*args, **kwargs)
+    if not all(numeric(x) and not np.ndim(x) and weak_aval(x).dtype.kind in "biuf" for x in args):
+        return complex(*args)
+    parts = [
+        elementwise.convert(x, dtype=_FLOAT, weak=False) if undecided(x) else np.float64(float(x))
+        for x in (*args, 0.0)[:2]
+    ]
+    return pythons(elementwise.complex_(*parts), _COMPLEX)
 
 
 def _bool(*args: Any) -> Any:
@@ -315,7 +329,7 @@ _FAILURES: dict[str, tuple[Any, _Check]] = {
 _LOG = _of_floats(math.log, *_FAILURES["log"])
 
 OF_TRACED: dict[Any, Any] = {
-    int: _int, float: _float, bool: _bool, min: _extremum(min, "less"),
+    int: _int, float: _float, complex: _complex, bool: _bool, min: _extremum(min, "less"),
     max: _extremum(max, "greater"), abs: _abs, divmod: _divmod, pow: _pow, round: _round,
     sum: _sum,
     **{getattr(math, name): _of_floats(getattr(math, name), *how)

@@ -1,0 +1,93 @@
+"""A draw of random numbers: a method of a generator of NumPy's, and its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazynp.functions._host import to_host
+
+# those that draw one number after the other, each alike, however many are asked for
+_EACH = {"random", "random_sample", "ranf", "sample", "standard_normal", "standard_exponential",
+         "normal", "uniform", "exponential", "integers", "randint"}  # fmt: skip
+_BY_SHAPE = {"rand": "random_sample", "randn": "standard_normal"}
+PARAMETERS = {"normal": ("loc", "scale", "size"), "uniform": ("low", "high", "size"),
+               "exponential": ("scale", "size"), "random": ("size",), "random_sample": ("size",),
+               "ranf": ("size",), "sample": ("size",), "standard_normal": ("size",),
+               "standard_exponential": ("size",), "integers": ("low", "high", "size"),
+               "randint": ("low", "high", "size")}  # fmt: skip
+Value = Callable[[str], Any]  # of a variable, by its name
+
+
+class Variable:
+    """An array that the rounds only read, as an argument."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"`{self.name}`"
+
+
+class Draw:
+    """A draw of each round. form: what a round gets: NDArray, Scalar, float, int or bool."""
+
+    def __init__(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.method, self.args, self.kwargs = method, args, kwargs
+        self.form: Any = None
+        self.table, self.first = 0, 0  # where its numbers are
+        self.shape: tuple[int, ...] = ()
+        self.dtype: Any = None
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
+    def is_like(self, other: Draw) -> bool:
+        """Whether both draw the same, with the same arguments."""
+        a, b = self.method, other.method
+        return (
+            a.__self__ is b.__self__ and a.__name__ == b.__name__
+            and _written_out(self.args) == _written_out(other.args)
+            and _written_out(self.kwargs) == _written_out(other.kwargs)
+        )  # fmt: skip
+
+    def ready(self, method: Any, value: Value) -> Callable[[], Any]:
+        """What lets NumPy draw. value: of a variable."""
+        args, named = self.given(value)
+        return lambda: method(*args, **named)
+
+    def given(self, value: Value) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments, for NumPy."""
+
+        def known(x: Any) -> Any:
+            return to_host(value(x.name)) if type(x) is Variable else x
+
+        return tuple(map(known, self.args)), {k: known(v) for k, v in self.kwargs.items()}
+
+    def at_once(self) -> tuple[Any, ...] | None:
+        """What tells how to draw many of them at once: method and arguments without the size."""
+        name = self.method.__name__
+        if name in _BY_SHAPE:
+            return None if self.kwargs else (_BY_SHAPE[name],)
+        if name not in _EACH or self.kwargs.keys() & {"dtype", "endpoint", "method", "out"}:
+            return None
+        names = PARAMETERS[name]
+        if len(self.args) > len(names):
+            return None
+        given = dict(zip(names, self.args, strict=False)) | self.kwargs
+        given.pop("size", None)
+        if any(not isinstance(v, (bool, int, float)) for v in given.values()):
+            return None
+        return name, *sorted(given.items())
+
+
+def _written_out(x: Any) -> Any:
+    """Arguments, for comparisons."""
+    if isinstance(x, dict):
+        return [(k, _written_out(v)) for k, v in x.items()]
+    if isinstance(x, (tuple, list)):
+        return [type(x), *map(_written_out, x)]
+    return (x.dtype, x.shape, x.tobytes()) if isinstance(x, np.ndarray) else (type(x), repr(x))

@@ -156,8 +156,8 @@ def overwritten(operations: Sequence[Operation], results: Sequence[Any]) -> list
 
 def stored(lines: Sequence[str], values: dict[Any, bool]) -> list[str]:
     """The lines of a region with a call for each of these values. True: the custom call, whose
-    result has the memory of its operand. XLA makes no loop with one a single function, so that small
-    values go through a call.
+    result has the memory of its operand. XLA makes no single function of a loop with such a call,
+    so that small values take the other.
     """
     names = {v.name: v for v in values}
     out: list[str] = []
@@ -178,7 +178,8 @@ def _held_in_place(value: Any, whole: str) -> list[str]:
     return [
         f'{size} = "stablehlo.constant"() <{{value = dense<{value.aval.nbytes}> : tensor<i64>}}> '
         f": () -> tensor<i64>",
-        f'{value.name} = "stablehlo.custom_call"({whole}, {size}) <{{call_target_name = "{TARGET}", '
+        f'{value.name} = "stablehlo.custom_call"({whole}, {size}) '
+        f'<{{call_target_name = "{TARGET}", '
         f"api_version = 1 : i32, output_operand_aliases = [#stablehlo.output_operand_alias<"
         f"output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]}}> "
         f": ({kind}, tensor<i64>) -> {kind}",

@@ -214,7 +214,7 @@ def test_many_stages_take_the_default_emitters() -> None:
     assert older not in of[1]
 
 
-# -- arrays that are written and then read -----------------------------------------------------------
+# -- arrays that are written and then read ---------------------------------------------------------
 
 
 def eliminated(np: Any, a: Any) -> Any:

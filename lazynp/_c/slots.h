@@ -63,6 +63,8 @@ static void note_callers_of(int at, void **from)
         *known = now;
     else if (common == known->n)
         known->n = 0; /* it cannot be told */
+    else
+        known->n = common + 1; /* the instruction; who ran the frame does not matter */
     known->met = 1;
 }
 

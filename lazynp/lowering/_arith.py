@@ -288,6 +288,10 @@ class Arith(Builder):
             f"{self.element(self.counter)} {{\n{text}\n}}", init,
         )  # fmt: skip
 
+    def alternates(self, body: Body, init: Values) -> bool:
+        """Whether a loop should have two rounds in one: blocks are in registers."""
+        return False
+
     def while_loop(self, cond: Body, body: Body, init: Values) -> list[Value]:
         inner = self.inner()
         args = [Value(self._fresh(), v.aval) for v in init]

@@ -14,6 +14,7 @@ import numpy as np
 from lazynp._avals import Aval, aval_of
 from lazynp._errors import InternalError, LoweringError
 from lazynp._jaxpr import Eqn, Jaxpr, Literal
+from lazynp.lowering._alternation import alternates, is_large
 from lazynp.lowering._core import Body, Value, Values
 from lazynp.lowering._reads import Reads
 from lazynp.lowering._stacks import fft_attrs, fft_call, notes
@@ -141,6 +142,28 @@ class Builder(Structure):
         )  # fmt: skip
 
     # -- control flow --------------------------------------------------------------------------
+
+    def alternates(self, body: Body, init: Values) -> bool:
+        """Whether two rounds of a loop with this body take less than two times one: see
+        `_alternation`.
+        """
+        if not self.holds_in_place or not any(map(is_large, init)):
+            return False
+        scratch = type(self)(self.platform)
+        scratch.looping = True
+        args = [Value(f"%a{i}", v.aval) for i, v in enumerate(init)]
+        results = body(scratch, args)
+        return alternates(scratch.operations, args, results)
+
+    def twice(self, body: Body, state: Values) -> list[Value]:
+        """Two rounds. What goes from one to the other is stored, for in one kernel the second round
+        would compute the first one again for each neighbour.
+        """
+        first = body(self, state)
+        computed = {v for o in self.operations for v in o.results}
+        self.between += [v for v in dict.fromkeys(first) if is_large(v) and v in computed]
+        self.second = True
+        return body(self, first)
 
     def while_loop(self, cond: Body, body: Body, init: Values) -> list[Value]:
         """`cond(b, state) -> bool value`, `body(b, state) -> values`; both may use outer values."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
-from lazynp.lowering import _holds, _rounding
+from lazynp.lowering import _hold_call, _holds, _rounding
 from lazynp.lowering._holds import Operation
 from lazynp.lowering._kernel import Launched
 from lazynp.lowering._platform import CPU, Platform
@@ -81,6 +81,8 @@ class Core:
         self._constants: dict[tuple[str, Aval], str] = {}
         self.looping = False  # whether this is inside the body of a loop
         self.operations: list[Operation] = []
+        self.second = False  # of two rounds in one
+        self.between: list[Value] = []  # rounds: values that are stored
         self.functions: dict[str, str] = {}  # of the module, by name
         self.kernels: list[Launched] = []  # that the module launches
 
@@ -168,15 +170,26 @@ class Core:
         inner.op("stablehlo.return", *results, out=())
         head = ", ".join(f"{v.name}: {type_text(v.aval)}" for v in args)
         block = f"^bb0({head}):\n" if args else ""
-        return "{\n" + block + inner.text() + "\n}"
+        return "{\n" + block + inner.text(results) + "\n}"
 
-    def text(self) -> str:
-        """All that was written, once nothing more will be."""
+    @property
+    def holds_in_place(self) -> bool:
+        """Whether a value can be stored without a copy."""
+        return _hold_call.BUILT and self.platform.host and self.mesh is None
+
+    def text(self, results: Sequence[Value] = ()) -> str:
+        """All that was written, once nothing more will be. results: of the region."""
         lines = _rounding.written(self.lines)
-        held = _holds.held(self.operations) if self.platform.host else []
-        for value in held:
-            self.functions[_holds.function_name(value)] = _holds.function_text(value)
-        return "\n".join(_holds.stored(lines, held) if held else lines)
+        if not self.platform.host:
+            return "\n".join(lines)
+        held = _holds.held(self.operations)
+        if self.holds_in_place:
+            held += [*_holds.overwritten(self.operations, results), *self.between]
+        called = {v: self.holds_in_place and v.aval.nbytes >= _holds.MUCH for v in held}
+        for value, in_place in called.items():
+            if not in_place:
+                self.functions[_holds.function_name(value)] = _holds.function_text(value)
+        return "\n".join(_holds.stored(lines, called) if called else lines)
 
     def multiplied(self, x: Value, y: Value) -> Value:
         """x * y, kept from being contracted with an addition if it meets one."""

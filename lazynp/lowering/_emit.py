@@ -63,7 +63,7 @@ def module(
         ),
         mesh="" if mesh is None else mesh.text() + "\n",
         kinds=", ".join(types),
-        body=b.text(),
+        body=b.text(results),
         functions="\n".join(b.functions.values()),
         tail=f"return {names} : {kinds}" if results else "return",
     )

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from lazynp.lowering._text import type_text
 
-_MOVERS = frozenset(
+MOVERS = frozenset(
     f"stablehlo.{name}"
     for name in (
         "broadcast_in_dim", "concatenate", "dynamic_slice", "gather", "pad", "reverse", "slice",
@@ -57,6 +57,9 @@ _NEAR, _FAR = 4, 20
 _LARGE = 1 << 18  # bytes
 _MOST = 200  # visited values
 _HERE = frozenset((0,))
+MUCH = 1 << 12  # bytes: copying less costs no more than the call
+
+TARGET = "lazynp_hold"  # the custom call (`_hold_call`)
 
 
 class Operation(NamedTuple):
@@ -70,7 +73,7 @@ class Operation(NamedTuple):
 
 def held(operations: Sequence[Operation]) -> list[Any]:
     """The values of a region that should be stored."""
-    if not any(o.name in _MOVERS for o in operations):
+    if not any(o.name in MOVERS for o in operations):
         return []
     makers: dict[Any, Operation] = {v: o for o in operations for v in o.results}
     candidates = _moved_apart(operations)
@@ -92,14 +95,14 @@ def _moved_apart(operations: Sequence[Operation]) -> list[tuple[Any, int]]:
             at = _HERE
         else:
             at = places.get(results[0], _HERE)
-            if len(at) > 1 and name not in _MOVERS and name not in _FREE:
+            if len(at) > 1 and name not in MOVERS and name not in _FREE:
                 candidates.append((results[0], len(at)))
                 at = _HERE
         for position, operand in enumerate(operands):
             if not operand.operands:
                 continue  # an argument or a constant
             there = at
-            if name in _MOVERS:
+            if name in MOVERS:
                 others = [v.name for v in operands if v is not operand]
                 move = hash((name, attrs, position, *others))
                 there = frozenset([hash((move, place)) for place in at])
@@ -120,7 +123,7 @@ def _is_heavy(value: Any, makers: dict[Any, Operation], found: set[Any], limit: 
             continue
         seen.add((v, place))
         name = operation.name
-        if name in _MOVERS:
+        if name in MOVERS:
             place = hash((name, operation.attrs, place))
         elif name not in _FREE:
             total += 1 if name in _PLAIN else _COSTS.get(name, _CALLED)
@@ -130,14 +133,32 @@ def _is_heavy(value: Any, makers: dict[Any, Operation], found: set[Any], limit: 
     return False
 
 
-def function_name(value: Any) -> str:
-    """The function that stores a value of this type."""
-    kind = type_text(value.aval)
-    return "hold_" + "".join([c if c.isalnum() else "_" for c in kind])
+def overwritten(operations: Sequence[Operation], results: Sequence[Any]) -> list[Any]:
+    """The arrays, written in place, that should be stored before others read them.
+
+    A write that is fused into what reads its result leaves the old array alive, so that XLA copies
+    the whole array, and writes into the copy. Only arrays that outlive the region count: of others,
+    a reader may do without the write.
+    """
+    read: set[Any] = set()  # arrays of which much is read
+    kept = set(results)
+    found = []
+    for name, _, operands, results in reversed(operations):
+        if name == "stablehlo.dynamic_update_slice":
+            if results[0] in kept:
+                kept.add(operands[0])
+                if results[0] in read:
+                    found.append(results[0])
+        elif name not in _STORED and any([v.aval.nbytes >= MUCH for v in results]):
+            read.update(operands)
+    return found
 
 
-def stored(lines: Sequence[str], values: Sequence[Any]) -> list[str]:
-    """The lines of a region with a call for each of these values."""
+def stored(lines: Sequence[str], values: dict[Any, bool]) -> list[str]:
+    """The lines of a region with a call for each of these values. True: the custom call, whose
+    result has the memory of its operand. XLA makes no single function of a loop with such a call,
+    so that small values take the other.
+    """
     names = {v.name: v for v in values}
     out: list[str] = []
     for line in lines:
@@ -146,13 +167,37 @@ def stored(lines: Sequence[str], values: Sequence[Any]) -> list[str]:
         if value is None:
             out.append(line)
             continue
-        kind, whole = type_text(value.aval), f"%h{name[1:]}"
+        whole = f"%h{name[1:]}"
         out.append(f"{whole} {rest}")
-        out.append(
-            f'{name} = "func.call"({whole}) <{{callee = @{function_name(value)}}}> '
-            f'{{mhlo.frontend_attributes = {{inlineable = "false"}}}} : ({kind}) -> {kind}'
-        )
+        out += (_held_in_place if values[value] else _copied)(value, whole)
     return out
+
+
+def _held_in_place(value: Any, whole: str) -> list[str]:
+    kind, size = type_text(value.aval), f"%n{value.name[1:]}"
+    return [
+        f'{size} = "stablehlo.constant"() <{{value = dense<{value.aval.nbytes}> : tensor<i64>}}> '
+        f": () -> tensor<i64>",
+        f'{value.name} = "stablehlo.custom_call"({whole}, {size}) '
+        f'<{{call_target_name = "{TARGET}", '
+        f"api_version = 1 : i32, output_operand_aliases = [#stablehlo.output_operand_alias<"
+        f"output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]}}> "
+        f": ({kind}, tensor<i64>) -> {kind}",
+    ]
+
+
+def _copied(value: Any, whole: str) -> list[str]:
+    kind = type_text(value.aval)
+    return [
+        f'{value.name} = "func.call"({whole}) <{{callee = @{function_name(value)}}}> '
+        f'{{mhlo.frontend_attributes = {{inlineable = "false"}}}} : ({kind}) -> {kind}'
+    ]
+
+
+def function_name(value: Any) -> str:
+    """The function that stores a value of this type."""
+    kind = type_text(value.aval)
+    return "hold_" + "".join([c if c.isalnum() else "_" for c in kind])
 
 
 def function_text(value: Any) -> str:

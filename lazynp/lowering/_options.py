@@ -67,7 +67,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, NamedTuple
 
-from lazynp.lowering import _compat
+from lazynp.lowering import _compat, _holds
 
 Option = tuple[str, Any]
 
@@ -98,7 +98,7 @@ _TABLE: tuple[Row, ...] = (
     Row("cpu", (0, 0), (_WIDE, _UNFOLDED), straight=(_OLDER,), backend=(_SMALL_LOOPS,)),
 )
 
-_HOLD, _STAGES = '"func.call"(', 4
+_HOLDS, _STAGES = ('"func.call"(', _holds.TARGET), 4
 
 _unknown: set[str] = set()  # options that this release turned out not to have
 
@@ -120,7 +120,7 @@ def compile_options(platform: str, text: str = "", heavy: bool = False) -> Any:
     opts = _compat.CompileOptions()
     if looping and row is not None:
         opts = _compat.with_backend_options(opts, row.backend)
-    straight = not looping and not heavy and text.count(_HOLD) < _STAGES
+    straight = not looping and not heavy and sum(map(text.count, _HOLDS)) < _STAGES
     opts.env_option_overrides = list(options_for(platform, straight))
     return opts
 

@@ -20,7 +20,15 @@ from lazynp._avals import DEVICE_DTYPES, Aval, aval_of
 from lazynp._errors import ForkError, InternalError
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import Interned, Memo
-from lazynp.lowering import _background, _cache, _closing, _compat, _lapack
+from lazynp.lowering import (
+    _background,
+    _cache,
+    _closing,
+    _compat,
+    _hold_call,
+    _holds,
+    _lapack,
+)  # fmt: skip
 from lazynp.lowering._emit import module_text
 from lazynp.lowering._host import (
     large,
@@ -320,6 +328,8 @@ def compile_text(
     here = backend(platform, alone)
     if "@lapack_" in text or '"lapack_' in text:
         _lapack.register()
+    if _holds.TARGET in text:
+        _hold_call.register()
     room_for_compiling(text)
     room_for_maps()
     options = compile_options(platform, text, heavy)

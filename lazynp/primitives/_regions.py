@@ -170,8 +170,10 @@ def select_region(b: Any, x: Any, u: Any, lows: Sequence[int], region: Region) -
 
 
 def _inside(b: Any, dims: Shape, axis: int, low: int, high: int, step: int) -> list[Any]:
-    """Bools of shape `dims`: which indices on an axis belong to a region."""
-    index_dtype = np.dtype(np.int32 if dims[axis] < 2**31 else np.int64)
+    """Bools of shape `dims`: which indices on an axis belong to a region. In the second of two
+    rounds they have another dtype: equal masks would be one, which XLA stores and reads.
+    """
+    index_dtype = np.dtype(np.int32 if dims[axis] < 2**31 and not b.second else np.int64)
     index = b.iota(dims, axis, index_dtype)
 
     def constant(n: int) -> Any:

@@ -14,7 +14,7 @@ from lazynp import _unit
 from lazynp._array import Array
 from lazynp._avals import Aval, In
 from lazynp._interpreter import eval_reference
-from lazynp._jaxpr import Jaxpr
+from lazynp._jaxpr import Jaxpr, Literal
 from lazynp._primitive import Missing, Primitive
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives.checks import FOUND, any_found, earlier
@@ -73,14 +73,51 @@ def _reference(
 def _lower(
     b: Any, *values: Any, cond: Jaxpr, body: Jaxpr, consts: int, count: Count | None, place: str
 ) -> tuple[Any, ...]:
-    fixed, carry = values[:consts], values[consts:]
-    return tuple(
-        b.while_loop(
-            lambda inner, state: inner.subjaxpr(cond, [*fixed, *state])[0],
-            lambda inner, state: inner.subjaxpr(body, [*fixed, *state]),
-            carry,
-        )
-    )
+    fixed, carry = values[:consts], list(values[consts:])
+
+    def test(inner: Any, state: Any) -> Any:
+        return inner.subjaxpr(cond, [*fixed, *state])[0]
+
+    def once(inner: Any, state: Any) -> Any:
+        return inner.subjaxpr(body, [*fixed, *state])
+
+    counter = _counter(cond, body, consts)
+    if counter is not None and b.alternates(once, carry):
+
+        def two_more(inner: Any, state: Any) -> Any:
+            i = state[counter]
+            after = inner.op("stablehlo.add", i, inner.constant(1, i.aval.dtype), out=i.aval)
+            return test(inner, [*state[:counter], after, *state[counter + 1 :]])
+
+        carry = b.while_loop(two_more, lambda inner, state: inner.twice(once, state), carry)
+    return tuple(b.while_loop(test, once, carry))
+
+
+def _counter(cond: Jaxpr, body: Jaxpr, consts: int) -> int | None:
+    """The place, in what is carried, of a counter that alone decides how many rounds there are."""
+    carried = list(zip(body.inputs[consts:], body.outputs, strict=True))
+    asked = {v for eqn in cond.eqns for v in eqn.inputs} | set(cond.outputs)
+    changing = [
+        i
+        for i, (v, (before, after)) in enumerate(zip(cond.inputs[consts:], carried, strict=True))
+        if v in asked and before is not after
+    ]
+    if len(changing) != 1 or len(cond.eqns) != 1 or cond.eqns[0].primitive.name != "less":
+        return None
+    (place,) = changing
+    before, after = carried[place]
+    for eqn in body.eqns:
+        if eqn.outputs[0] is after:
+            one = eqn.inputs[-1]
+            return (
+                place
+                if eqn.primitive.name == "add"
+                and eqn.inputs[0] is before
+                and isinstance(one, Literal)
+                and one.value == 1
+                else None
+            )
+    return None
 
 
 def _jvp(

@@ -99,8 +99,15 @@ def _lower(
             i = inner.op("stablehlo.add", i, inner.constant(1, _INT), out=i.aval)
         return [i, *now]
 
-    if rounds > 1:
-        state = list(b.while_loop(test, body, [b.constant(0, _INT), *state])[1:])
+    def pair(inner: Any, state: Any) -> Any:
+        return inner.twice(body, state)
+
+    begin = [b.constant(0, _INT), *state]
+    if unroll == 1 and rounds > _FEW and b.alternates(body, begin):
+        rounds -= rounds % 2
+        state = list(b.while_loop(test, pair, begin)[1:])
+    elif rounds > 1:
+        state = list(b.while_loop(test, body, begin)[1:])
     for i in range(rounds * unroll if rounds > 1 else 0, length):
         state = step(b, b.constant(i, _INT), state)
     return tuple(state)
@@ -118,6 +125,7 @@ def _slice(b: Any, x: Any, place: Any) -> Any:
 
 
 Params = dict[str, Any]
+_FEW = 4  # rounds
 
 
 def _split(items: Sequence[Any], consts: int, carry: int) -> tuple[Any, Any, Any]:

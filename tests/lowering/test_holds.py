@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp.lowering import _compat, _options, _runtime
+from lazynp.lowering import _compat, _hold_call, _holds, _options, _runtime
 from lazynp.lowering._emit import module_text
 
 Stages = Callable[[Any, Any, int], Any]  # of the module, an array, how many
@@ -88,7 +88,11 @@ def fusions(f: Callable[[Any], Any], x: Any) -> list[int]:
 
 
 def holds(f: Callable[[Any], Any], x: Any) -> int:
-    return module_text(np.make_jaxpr(f)(np.array(x))).count('"func.call"')
+    return count(module_text(np.make_jaxpr(f)(np.array(x))))
+
+
+def count(text: str) -> int:
+    return text.count(f'"{_holds.TARGET}"') + text.count('"func.call"')
 
 
 @pytest.mark.parametrize("name", STAGES)
@@ -185,7 +189,7 @@ def test_several_stages_in_the_body_of_a_loop() -> None:
 
     x = drawn((8000,))
     text = module_text(np.make_jaxpr(sweeps)(np.array(x)))
-    assert text.count('"func.call"') >= 3
+    assert count(text) >= 3
     executable = _runtime.compile_program(np.make_jaxpr(sweeps)(np.array(x)))
     hlo = executable._loaded.hlo_modules()[0].to_string()
     body = hlo[hlo.index("while_body") if "while_body" in hlo else 0 :]
@@ -208,3 +212,68 @@ def test_many_stages_take_the_default_emitters() -> None:
     ]
     assert (older in of[0]) == (_compat.VERSION < (0, 11))
     assert older not in of[1]
+
+
+# -- arrays that are written and then read ---------------------------------------------------------
+
+
+def eliminated(np: Any, a: Any) -> Any:
+    for k in range(a.shape[0] - 1):
+        a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+    return a
+
+
+def bordered(np: Any, a: Any) -> Any:
+    """Each round writes a row, and reads all."""
+    for k in range(1, 60):
+        a[k] = a[k - 1] * 0.5
+        a = a + 0.1 * a.mean()
+    return a
+
+
+def copies(f: Callable[[Any], Any], x: Any) -> list[str]:
+    """The shapes of arrays that the bodies of loops copy."""
+    hlo = np.jit(f).lower(np.array(x)).compile().as_text()
+    found = []
+    for name in set(re.findall(r"body=%?([\w.\-]+)", hlo)):
+        body = re.search(rf"\n%?{re.escape(name)} \(.*?\n\}}", hlo, re.DOTALL)
+        found += re.findall(r"= \w+(\[\d[\d,]*\])\S* copy\(", body[0] if body else "")
+    return found
+
+
+needs_the_call = pytest.mark.skipif(
+    not _hold_call.BUILT, reason="the custom call is part of the fast path in C"
+)
+
+
+@needs_the_call
+def test_an_array_that_is_written_twice_a_round_is_not_copied() -> None:
+    x = drawn((200, 200)) + 200 * numpy.eye(200)
+    assert copies(lambda a: eliminated(np, a), x) == []
+    got = np.jit(lambda a: eliminated(np, a))(np.array(x))
+    numpy.testing.assert_allclose(got, eliminated(numpy, x.copy()), rtol=1e-12)
+
+
+def test_a_written_array_that_all_is_read_of() -> None:
+    x = drawn((64, 70))
+    got = np.jit(lambda a: bordered(np, a))(np.array(x))
+    numpy.testing.assert_allclose(got, bordered(numpy, x.copy()), rtol=1e-12)
+
+
+@needs_the_call
+def test_an_array_that_does_not_outlive_the_region_is_not_held() -> None:
+    def padded(x: Any) -> Any:
+        out = np.zeros(x.size + 2)
+        out[1:-1] = x
+        return out[2:] - out[:-2]
+
+    assert holds(padded, drawn((5000,))) == 0
+
+
+@needs_the_call
+def test_the_call_copies_nothing_and_small_values_take_a_function() -> None:
+    text = module_text(np.make_jaxpr(lambda u: heat(np, u, 4))(np.array(drawn((8000,)))))
+    assert _holds.TARGET in text and '"func.call"' not in text
+    small = module_text(np.make_jaxpr(lambda u: heat(np, u, 4))(np.array(drawn((60,)))))
+    assert _holds.TARGET not in small

@@ -4,8 +4,8 @@ XLA's fusion copies an elementwise operation, with everything fused into it, int
 readers of the same element share the copy. A reader that shifts the value (a slice, a pad, a roll)
 needs another copy. So in a program of T stages of a stencil, the last stage computes all earlier
 stages many times: the program's size and time grow with T squared. XLA removes barriers before
-fusion, but fusion stops at a call that is not inlined. Such a call costs a copy of the value.
-`_options` has the measurements.
+fusion, but fusion stops at a call. The call of a function that is not inlined costs a copy of the
+value, a custom call nothing (`_hold_call`). `_options` has the measurements.
 
 The analysis takes two passes over the operations of a complete region:
 
@@ -13,6 +13,8 @@ The analysis takes two passes over the operations of a complete region:
   two or more is a candidate. The operands of a candidate then count as read at one place;
 - forwards, it counts the operations that would compute a candidate again from stored or held
   values.
+
+An array that is written in place and then read is held too (`overwritten`).
 """
 
 from __future__ import annotations

@@ -275,7 +275,7 @@ def flat_store(index: Any, value: Any, dtype: str) -> Callable[[Any], Any]:
 
 
 @pytest.mark.filterwarnings("ignore:Invalid non-array indices", "ignore:Indexing flat iterators")
-@pytest.mark.parametrize("index", FLAT_INDICES, ids=repr)
+@pytest.mark.parametrize("index", FLAT_INDICES, ids=range(len(FLAT_INDICES)))
 def test_flat_iterators(index: Any) -> None:
     for dtype in ("f8", "i4", "O", "U3"):
         for order in "CF":

@@ -182,12 +182,14 @@ class Core:
         lines = _rounding.written(self.lines)
         if not self.platform.host:
             return "\n".join(lines)
-        held = _holds.held(self.operations)
+        called = dict.fromkeys(_holds.held(self.operations), "")
         if self.holds_in_place:
-            held += [*_holds.overwritten(self.operations, results), *self.between]
-        called = {v: self.holds_in_place and v.aval.nbytes >= _holds.MUCH for v in held}
-        for value, in_place in called.items():
-            if not in_place:
+            called.update(dict.fromkeys([*called, *self.between], _holds.TARGET))
+            written = _holds.overwritten(self.operations, results)
+            called = dict.fromkeys(written, _holds.WRITTEN) | called
+            called = {v: t if v.aval.nbytes >= _holds.MUCH else "" for v, t in called.items()}
+        for value, target in called.items():
+            if not target:
                 self.functions[_holds.function_name(value)] = _holds.function_text(value)
         return "\n".join(_holds.stored(lines, called) if called else lines)
 

@@ -21,7 +21,8 @@ def register() -> None:
     global _registered
     with _lock:
         if not _registered:
-            _compat.register_custom_call(_holds.TARGET, fastpath.HOLD, "Host", 0)
+            for name in (_holds.TARGET, _holds.WRITTEN):
+                _compat.register_custom_call(name, fastpath.HOLD, "Host", 0)
             _registered = True
 
 

@@ -61,7 +61,9 @@ _MOST = 200  # visited values
 _HERE = frozenset((0,))
 MUCH = 1 << 12  # bytes: copying less costs no more than the call
 
-TARGET = "lazynp_hold"  # the custom call (`_hold_call`)
+# The custom calls (`_hold_call`): of values that are computed, and of arrays that are written. Only
+# the first say that a program has stages, for its options.
+TARGET, WRITTEN = "lazynp_hold", "lazynp_written"
 
 
 class Operation(NamedTuple):
@@ -156,10 +158,10 @@ def overwritten(operations: Sequence[Operation], results: Sequence[Any]) -> list
     return found
 
 
-def stored(lines: Sequence[str], values: dict[Any, bool]) -> list[str]:
-    """The lines of a region with a call for each of these values. True: the custom call, whose
-    result has the memory of its operand. XLA makes no single function of a loop with such a call,
-    so that small values take the other.
+def stored(lines: Sequence[str], values: dict[Any, str]) -> list[str]:
+    """The lines of a region with a call for each of these values: of this custom call, whose result
+    has the memory of its operand; "": of a function. XLA makes no single function of a loop with a
+    custom call, so that small values take the other.
     """
     names = {v.name: v for v in values}
     out: list[str] = []
@@ -171,17 +173,18 @@ def stored(lines: Sequence[str], values: dict[Any, bool]) -> list[str]:
             continue
         whole = f"%h{name[1:]}"
         out.append(f"{whole} {rest}")
-        out += (_held_in_place if values[value] else _copied)(value, whole)
+        target = values[value]
+        out += _held_in_place(value, whole, target) if target else _copied(value, whole)
     return out
 
 
-def _held_in_place(value: Any, whole: str) -> list[str]:
+def _held_in_place(value: Any, whole: str, target: str) -> list[str]:
     kind, size = type_text(value.aval), f"%n{value.name[1:]}"
     return [
         f'{size} = "stablehlo.constant"() <{{value = dense<{value.aval.nbytes}> : tensor<i64>}}> '
         f": () -> tensor<i64>",
         f'{value.name} = "stablehlo.custom_call"({whole}, {size}) '
-        f'<{{call_target_name = "{TARGET}", '
+        f'<{{call_target_name = "{target}", '
         f"api_version = 1 : i32, output_operand_aliases = [#stablehlo.output_operand_alias<"
         f"output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]}}> "
         f": ({kind}, tensor<i64>) -> {kind}",

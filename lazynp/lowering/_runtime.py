@@ -328,7 +328,7 @@ def compile_text(
     here = backend(platform, alone)
     if "@lapack_" in text or '"lapack_' in text:
         _lapack.register()
-    if _holds.TARGET in text:
+    if _holds.TARGET in text or _holds.WRITTEN in text:
         _hold_call.register()
     room_for_compiling(text)
     room_for_maps()

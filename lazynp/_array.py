@@ -315,9 +315,8 @@ def fresh(node: Node) -> None:
 
 
 def noted(owner: Array, new: Node, before: Node) -> Node:
-    """A transformation remembers the handles that hold its tracers, and what they held before the
-    first of them: to remember each would keep every version of a written array alive. An array on
-    other devices stays there: the node of the new value, there."""
+    """A transformation remembers the handles that hold its tracers, and what they held before, not
+    every version of a written array. The node of the new value: where the array was, on devices."""
     if is_tracer(before) and not is_interpreted(before) and not is_interpreted(new):
         new = before[VALUE].keep(new)
     elif elsewhere and is_tracer(new) and not is_tracer(before) and not is_interpreted(new):

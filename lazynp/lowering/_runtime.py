@@ -26,7 +26,6 @@ from lazynp.lowering import (
     _closing,
     _compat,
     _hold_call,
-    _holds,
     _lapack,
 )  # fmt: skip
 from lazynp.lowering._emit import module_text
@@ -328,8 +327,7 @@ def compile_text(
     here = backend(platform, alone)
     if "@lapack_" in text or '"lapack_' in text:
         _lapack.register()
-    if _holds.TARGET in text or _holds.WRITTEN in text:
-        _hold_call.register()
+    _hold_call.register(text)
     room_for_compiling(text)
     room_for_maps()
     options = compile_options(platform, text, heavy)

@@ -24,7 +24,15 @@ from lazynp._cost import COMPUTING, computing
 from lazynp._errors import InternalError
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import Interned, Memo
-from lazynp.lowering import _background, _cache, _closing, _compat, _lapack, _stacks
+from lazynp.lowering import (
+    _background,
+    _cache,
+    _closing,
+    _compat,
+    _hold_call,
+    _lapack,
+    _stacks,
+)
 from lazynp.lowering._collectives import Collective, collectives_in
 from lazynp.lowering._cuda import client as cuda_client
 from lazynp.lowering._emit import module_text
@@ -414,6 +422,7 @@ def _loaded(
         _lapack.register()
     if _stacks.FFT in text:
         _stacks.register()
+    _hold_call.register(text)
     room_for_compiling(text)
     room_for_maps()
     loaded, from_disk = _compiled(text, place, jaxpr)

@@ -109,7 +109,7 @@ NOT_WRITTEN_VECTORS = [
     "np.multiply.reduceat(x,[0])", "np.hypot.reduce(x)",
     "np.split(x[:4],2)[0]", "np.pad(x,2,mode='reflect',reflect_type='odd')", "np.gradient(x)",
     "x.item(0)", "x.tolist()",
-    "x.flat[0]", "np.ma.masked_array(x)",
+    "np.ma.masked_array(x)",
     "np.lib.stride_tricks.sliding_window_view(x,2)",
     "np.array_repr(x)",
     "np.lcm.reduce(np.arange(1,x.shape[0]+1))", "np.gcd.reduce(np.arange(1,x.shape[0]+1))",

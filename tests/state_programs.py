@@ -188,6 +188,22 @@ out = main(np.arange(1.0, 4.0))
 """,
 }
 OBJECTS = {
+    "an array of an object had another name": """
+s = {"x": np.ones(3)}
+kept = s["x"]
+for n in range(40):
+    if n == 2 or n == 3: look()
+    s["x"][0] = n
+    s["x"] = s["x"] * 0.5
+""",
+    "an array was in two objects": """
+x = np.ones(3)
+s, t = {"x": x}, {"x": x}
+del x
+for n in range(40):
+    if n == 2 or n == 3: look()
+    s["x"] = s["x"] * 0.5 + t["x"]
+""",
     "an object": """
 class Sim:
     def __init__(self):
@@ -381,7 +397,7 @@ kept = s["x"]
 for n in range(40):
     if n == 2 or n == 3: look()
     s["x"][0] = n
-    s["x"] = s["x"] * 0.5
+    s["x"] *= 0.5
 """,
     "an array is in two objects": """
 x = np.ones(3)
@@ -389,7 +405,8 @@ s, t = {"x": x}, {"x": x}
 del x
 for n in range(40):
     if n == 2 or n == 3: look()
-    s["x"] = s["x"] * 0.5 + t["x"]
+    s["x"] *= 0.5
+    s["x"] += t["x"] * 0.25
 """,
     "a function reads the object": """
 s = {"x": np.ones(3)}

@@ -262,3 +262,14 @@ def test_lists_are_counted_as_they_are() -> None:
     for module in (np, numpy):
         with pytest.raises((ValueError, RecursionError, TypeError)):
             module.sum(endless)
+
+
+@pytest.mark.parametrize("name", ["random", "standard_normal", "standard_exponential", "permuted"])
+def test_random_numbers_go_into_out(name: str) -> None:
+    ours, theirs = np.random.default_rng(0), numpy.random.default_rng(0)
+    x, y = np.arange(4.0), numpy.arange(4.0)
+    for _ in range(3):  # the second and third by the fast path, if at all
+        given = (x, y) if name == "permuted" else (4, 4)
+        assert getattr(ours, name)(given[0], out=x) is x
+        getattr(theirs, name)(given[1], out=y)
+        numpy.testing.assert_array_equal(x, y)

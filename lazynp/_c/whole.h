@@ -399,6 +399,16 @@ static inline int is_sole(PyObject *array)
     return !base || (is_memory(base) && Py_REFCNT(base) == 1);
 }
 
+/* Whether the result goes into an argument. */
+static int has_out(PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++)
+        if (args[n + i] != Py_None &&
+            PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "out") == 0)
+            return 1;
+    return 0;
+}
+
 /* `_host.hosted`: a function that NumPy executes in any mode. It may draw random numbers, so once
    it was called, Python must not call it again. */
 static PyObject *hosted(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -407,7 +417,8 @@ static PyObject *hosted(PyObject *self, PyObject *const *args, size_t nargsf, Py
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     Py_ssize_t all = n + (names ? PyTuple_GET_SIZE(names) : 0), made = 0;
     PyObject *values[MOST_ARGUMENTS], *result = NULL, *out = NULL;
-    int may = all <= MOST_ARGUMENTS && nothing_staged() && PyTuple_CheckExact(front->hooks);
+    int may = all <= MOST_ARGUMENTS && nothing_staged() && PyTuple_CheckExact(front->hooks) &&
+              !has_out(args, n, names);
     for (Py_ssize_t i = 0; may && i < PyTuple_GET_SIZE(front->hooks); i++)
         may = PyObject_IsTrue(PyTuple_GET_ITEM(front->hooks, i)) == 0;
     while (may && made < all && (values[made] = plain_argument(args[made], DEEPEST)))

@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 import lazynp
+from lazynp import _fronts
 from lazynp._array import NDArray, Scalar
 
 OPERATORS = {
@@ -100,6 +101,9 @@ def test_an_operator_that_is_assigned_anew(monkeypatch, cls, name):
     with monkeypatch.context() as patch:
         patch.setattr(cls, f"__{name}__", lambda *args: answer)
         assert calls[name]() == answer
+    assert name == "bool" or not isinstance(calls[name](), str)
+    if _fronts.BUILT:
+        _fronts.fastpath.take_slots()  # lost by the assignment; other tests count on them
     assert name == "bool" or not isinstance(calls[name](), str)
 
 

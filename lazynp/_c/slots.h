@@ -224,6 +224,8 @@ static PyObject *front_of(PyTypeObject *class, const char *name)
 /* Put `ours` in a slot where `*python`, the function that Python fills it with, stands. */
 static int take_slot(void **slot, void *ours, void **python)
 {
+    if (*slot == ours)
+        return 1;
     if (!*slot || (*python && *slot != *python))
         return 0;
     *python = *slot;

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 import lazynp
 from lazynp.transforms import make_jaxpr
 from tests.functions.rows import check
+from tests.helpers import is_eager
 
 rng = np.random.default_rng(2)
 
@@ -607,7 +608,7 @@ def test_host_memory_is_copied_unless_asked_for() -> None:
 def test_copies_share_until_written() -> None:
     x = lazynp.arange(5000.0)
     y = lazynp.copy(x)
-    assert y._read() is x._read()
+    assert is_eager() or y._read() is x._read()  # in eager loops, NumPy copies
     y[0] = 1
     assert x[0] == 0
 

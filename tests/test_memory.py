@@ -85,10 +85,13 @@ PROGRAM = """
     tracemalloc.start()
     for k in range({warm}):
         call(k)
-    first = state()
-    for k in range({warm}, {warm} + {count}):
-        call(k)
-    last = state()
+    for again in range(3):  # what a clock decides, and is loaded then, grows once
+        first = state()
+        for k in range({warm} + {count} * again, {warm} + {count} * (again + 1)):
+            call(k)
+        last = state()
+        if last[0] - first[0] < 400_000 and last[1] - first[1] < 500:
+            break
     assert last[0] - first[0] < 400_000, (first, last)
     assert last[1] - first[1] < 500, (first, last)
     assert last[2] == first[2], (first, last)

@@ -81,8 +81,8 @@ class Core:
         self._constants: dict[tuple[str, Aval], str] = {}
         self.looping = False  # whether this is inside the body of a loop
         self.operations: list[Operation] = []
-        self.second = False  # of two rounds in one
-        self.between: list[Value] = []  # rounds: values that are stored
+        self.second = False  # whether this is in the second of two rounds in one
+        self.between: list[Value] = []  # what the first of two rounds hands to the second
         self.functions: dict[str, str] = {}  # of the module, by name
         self.kernels: list[Launched] = []  # that the module launches
 
@@ -182,12 +182,12 @@ class Core:
         lines = _rounding.written(self.lines)
         if not self.platform.host:
             return "\n".join(lines)
-        called = dict.fromkeys(_holds.held(self.operations), "")
+        held = _holds.held(self.operations)
+        called = dict.fromkeys(held, "")
         if self.holds_in_place:
-            called.update(dict.fromkeys([*called, *self.between], _holds.TARGET))
-            written = _holds.overwritten(self.operations, results)
-            called = dict.fromkeys(written, _holds.WRITTEN) | called
-            called = {v: t if v.aval.nbytes >= _holds.MUCH else "" for v, t in called.items()}
+            large = [v for v in (*held, *self.between) if v.aval.nbytes >= _holds.MUCH]
+            written = dict.fromkeys(_holds.overwritten(self.operations, results), _holds.WRITTEN)
+            called = called | written | dict.fromkeys(large, _holds.TARGET)
         for value, target in called.items():
             if not target:
                 self.functions[_holds.function_name(value)] = _holds.function_text(value)

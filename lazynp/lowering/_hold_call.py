@@ -16,11 +16,9 @@ _lock = threading.RLock()
 _registered = False
 
 
-def register(text: str) -> None:
-    """Make the calls known to the compiler, before it compiles or loads a program with one."""
+def register() -> None:
+    """Make the calls known to the compiler."""
     global _registered
-    if _holds.TARGET not in text and _holds.WRITTEN not in text:
-        return
     with _lock:
         if not _registered:
             for name in (_holds.TARGET, _holds.WRITTEN):

@@ -149,10 +149,11 @@ def overwritten(operations: Sequence[Operation], results: Sequence[Any]) -> list
     found = []
     for name, _, operands, results in reversed(operations):
         if name == "stablehlo.dynamic_update_slice":
-            if results[0] in kept:
+            array = results[0]
+            if array in kept:
                 kept.add(operands[0])
-                if results[0] in read:
-                    found.append(results[0])
+                if array in read and array.aval.nbytes >= MUCH:
+                    found.append(array)
         elif name not in _STORED and any([v.aval.nbytes >= MUCH for v in results]):
             read.update(operands)
     return found

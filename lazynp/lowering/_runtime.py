@@ -20,14 +20,7 @@ from lazynp._avals import DEVICE_DTYPES, Aval, aval_of
 from lazynp._errors import ForkError, InternalError
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import Interned, Memo
-from lazynp.lowering import (
-    _background,
-    _cache,
-    _closing,
-    _compat,
-    _hold_call,
-    _lapack,
-)  # fmt: skip
+from lazynp.lowering import _background, _cache, _closing, _compat, _custom_calls
 from lazynp.lowering._emit import module_text
 from lazynp.lowering._host import (
     large,
@@ -325,9 +318,7 @@ def compile_text(
     if _closing.closing:
         _closing.keep_out()
     here = backend(platform, alone)
-    if "@lapack_" in text or '"lapack_' in text:
-        _lapack.register()
-    _hold_call.register(text)
+    _custom_calls.register(text)
     room_for_compiling(text)
     room_for_maps()
     options = compile_options(platform, text, heavy)

@@ -24,15 +24,7 @@ from lazynp._cost import COMPUTING, computing
 from lazynp._errors import InternalError
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import Interned, Memo
-from lazynp.lowering import (
-    _background,
-    _cache,
-    _closing,
-    _compat,
-    _hold_call,
-    _lapack,
-    _stacks,
-)
+from lazynp.lowering import _background, _cache, _closing, _compat, _custom_calls
 from lazynp.lowering._collectives import Collective, collectives_in
 from lazynp.lowering._cuda import client as cuda_client
 from lazynp.lowering._emit import module_text
@@ -418,11 +410,7 @@ def _loaded(
     mesh = place.whole.mesh if place.whole is not None and len(place.ids) > 1 else None
     layouts = [] if mesh is None else [d.layout for d in given]
     text = module_text(jaxpr, donate, place.platform, mesh, layouts, asked)
-    if "@lapack_" in text or '"lapack_' in text:
-        _lapack.register()
-    if _stacks.FFT in text:
-        _stacks.register()
-    _hold_call.register(text)
+    _custom_calls.register(text)
     room_for_compiling(text)
     room_for_maps()
     loaded, from_disk = _compiled(text, place, jaxpr)

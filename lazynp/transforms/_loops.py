@@ -14,7 +14,7 @@ from lazynp import _unit
 from lazynp._array import Array
 from lazynp._avals import Aval, In
 from lazynp._interpreter import eval_reference
-from lazynp._jaxpr import Jaxpr, Literal
+from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from lazynp._primitive import Missing, Primitive
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives.checks import FOUND, any_found, earlier
@@ -87,37 +87,37 @@ def _lower(
         def two_more(inner: Any, state: Any) -> Any:
             i = state[counter]
             after = inner.op("stablehlo.add", i, inner.constant(1, i.aval.dtype), out=i.aval)
-            return test(inner, [*state[:counter], after, *state[counter + 1 :]])
+            following = [*state[:counter], after, *state[counter + 1 :]]
+            return inner.and_(test(inner, state), test(inner, following))
 
         carry = b.while_loop(two_more, lambda inner, state: inner.twice(once, state), carry)
     return tuple(b.while_loop(test, once, carry))
 
 
 def _counter(cond: Jaxpr, body: Jaxpr, consts: int) -> int | None:
-    """The place, in what is carried, of a counter that alone decides how many rounds there are."""
-    carried = list(zip(body.inputs[consts:], body.outputs, strict=True))
+    """The place, in what is carried, of a counter of the rounds, if the condition depends on
+    nothing else that changes: then it also tells, before a round, whether there is another one.
+    """
     asked = {v for eqn in cond.eqns for v in eqn.inputs} | set(cond.outputs)
+    carried = zip(cond.inputs[consts:], body.inputs[consts:], body.outputs, strict=True)
     changing = [
-        i
-        for i, (v, (before, after)) in enumerate(zip(cond.inputs[consts:], carried, strict=True))
+        place
+        for place, (v, before, after) in enumerate(carried)
         if v in asked and before is not after
     ]
-    if len(changing) != 1 or len(cond.eqns) != 1 or cond.eqns[0].primitive.name != "less":
+    if len(changing) != 1:
         return None
     (place,) = changing
-    before, after = carried[place]
-    for eqn in body.eqns:
-        if eqn.outputs[0] is after:
-            one = eqn.inputs[-1]
-            return (
-                place
-                if eqn.primitive.name == "add"
-                and eqn.inputs[0] is before
-                and isinstance(one, Literal)
-                and one.value == 1
-                else None
-            )
-    return None
+    before, after = body.inputs[consts + place], body.outputs[place]
+    return place if any(_counts(eqn, before, after) for eqn in body.eqns) else None
+
+
+def _counts(eqn: Eqn, before: Var, after: Atom) -> bool:
+    """Whether an equation makes the one by adding one to the other."""
+    if eqn.primitive.name != "add" or eqn.outputs[0] is not after or eqn.inputs[0] is not before:
+        return False
+    one = eqn.inputs[1]
+    return isinstance(one, Literal) and bool(one.value == 1)
 
 
 def _jvp(

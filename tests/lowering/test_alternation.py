@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -11,6 +11,13 @@ import pytest
 
 import lazynp as np
 from lazynp.lowering import _hold_call
+
+
+@pytest.fixture(autouse=True)
+def _compiled() -> Iterator[None]:
+    with np.config(execution="compiled"):
+        yield
+
 
 Round = Callable[[Any, Any], Any]  # of the module, and of what is carried
 
@@ -155,3 +162,24 @@ def test_other_rounds_stay_one(f: Round, state: Any) -> None:
     once = np.jit(lambda s: f(np, s)).lower(np.array(state)).as_text()
     for operation in ("stablehlo.multiply", "stablehlo.divide"):
         assert text(50).count(operation) == once.count(operation)
+
+
+@pytest.mark.parametrize("begin", [250, 251, 254, 255])
+def test_a_counter_at_the_end_of_its_dtype(begin: int) -> None:
+    def loop(i: Any, u: Any) -> Any:
+        return np.while_loop(
+            lambda s: s[0] < 255, lambda s: (s[0] + numpy.uint8(1), rod(np, s[1])), (i, u)
+        )
+
+    i, got = np.jit(loop)(np.array(begin, "u1"), np.array(LINE))
+    assert i == 255
+    numpy.testing.assert_allclose(got, expected(rod, LINE, 255 - begin)[0], rtol=1e-10)
+
+
+def test_a_condition_that_never_holds() -> None:
+    def loop(i: Any, n: Any, u: Any) -> Any:
+        return np.while_loop(lambda s: n < s[0], lambda s: (s[0] + 1, rod(np, s[1])), (i, u))
+
+    i, got = np.jit(loop)(np.array(5), np.array(5), np.array(LINE))
+    assert i == 5
+    numpy.testing.assert_array_equal(got, LINE)

@@ -1,0 +1,18 @@
+"""Custom calls of programs for the CPU: the compiler must know them before it meets one."""
+
+from __future__ import annotations
+
+from lazynp.lowering import _hold_call, _holds, _lapack, _stacks
+
+
+def register(text: str) -> None:
+    """Make known the custom calls in a module's text. Call this before compiling or loading it."""
+    if "@lapack_" in text or '"lapack_' in text:
+        _lapack.register()
+    if _stacks.FFT in text:
+        _stacks.register()
+    if _holds.TARGET in text or _holds.WRITTEN in text:
+        _hold_call.register()
+
+
+__all__ = ["register"]

@@ -40,6 +40,45 @@ static int is_of_plain_numbers(PyObject *x, int depth)
     return 1;
 }
 
+static inline int is_short_sequence(PyObject *x)
+{
+    return (PyList_CheckExact(x) || PyTuple_CheckExact(x)) &&
+           PySequence_Fast_GET_SIZE(x) <= the.few;
+}
+
+/* How the items of a list or tuple are converted: see `argument`. */
+typedef struct {
+    PyObject *now;
+    int *met, depth;
+} Asked;
+
+/* A list or tuple of what `convert` gives for each item of another one, new. NULL: forward, or an
+   error. */
+static PyObject *with_items(PyObject *x, PyObject *(*convert)(PyObject *, const Asked *),
+                            const Asked *asked)
+{
+    int list = PyList_CheckExact(x);
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
+    PyObject *new = list ? PyList_New(n) : PyTuple_New(n);
+    for (Py_ssize_t i = 0; new && i < n; i++) {
+        PyObject *item = NULL; /* a list may change while code runs */
+        if (i < PySequence_Fast_GET_SIZE(x)) {
+            PyObject *given = Py_NewRef(PySequence_Fast_GET_ITEM(x, i));
+            item = convert(given, asked);
+            Py_DECREF(given);
+        }
+        if (!item)
+            Py_CLEAR(new);
+        else if (list)
+            PyList_SET_ITEM(new, i, item);
+        else
+            PyTuple_SET_ITEM(new, i, item);
+    }
+    return new;
+}
+
+static PyObject *argument_in_list(PyObject *x, const Asked *asked);
+
 /* The argument that NumPy gets in place of `x`, new. Sets bits of `*met`. NULL: forward, or an
    error. */
 static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
@@ -64,29 +103,17 @@ static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
     if (is_python_number(x) || x == Py_None || x == the.no_value || is_host_scalar(x) ||
         PyType_Check(x) || PyArray_DescrCheck(x) || is_short_range(x) || aval_of_number(x))
         return Py_NewRef(x);
-    int list = PyList_CheckExact(x);
-    if ((!list && !PyTuple_CheckExact(x)) || depth == 0 || PySequence_Fast_GET_SIZE(x) > the.few)
+    if (!depth || !is_short_sequence(x))
         return NULL;
     *met |= LISTS;
     if (is_of_plain_numbers(x, depth))
         return Py_NewRef(x);
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
-    PyObject *new = list ? PyList_New(n) : PyTuple_New(n);
-    for (Py_ssize_t i = 0; new && i < n; i++) {
-        PyObject *item = NULL; /* a list may change while code runs */
-        if (i < PySequence_Fast_GET_SIZE(x)) {
-            PyObject *given = Py_NewRef(PySequence_Fast_GET_ITEM(x, i));
-            item = argument(given, now, met, depth - 1);
-            Py_DECREF(given);
-        }
-        if (!item)
-            Py_CLEAR(new);
-        else if (list)
-            PyList_SET_ITEM(new, i, item);
-        else
-            PyTuple_SET_ITEM(new, i, item);
-    }
-    return new;
+    return with_items(x, argument_in_list, &(Asked){now, met, depth - 1});
+}
+
+static PyObject *argument_in_list(PyObject *x, const Asked *asked)
+{
+    return argument(x, asked->now, asked->met, asked->depth);
 }
 
 /* NumPy's array of a list or tuple, of numbers that are there, new. NULL, without an error:
@@ -361,6 +388,8 @@ static PyObject *sealed(PyObject *x)
     return view;
 }
 
+static PyObject *plain_argument_in_list(PyObject *x, const Asked *asked);
+
 /* What a function that NumPy executes in any mode gets in place of `x`, new. NULL: forward, or an
    error. */
 static PyObject *plain_argument(PyObject *x, int depth)
@@ -372,23 +401,14 @@ static PyObject *plain_argument(PyObject *x, int depth)
     if (is_python_number(x) || x == Py_None || is_host_scalar(x) || PyType_Check(x) ||
         PyArray_DescrCheck(x) || aval_of_number(x))
         return Py_NewRef(x);
-    int list = PyList_CheckExact(x);
-    if ((!list && !PyTuple_CheckExact(x)) || !depth || PySequence_Fast_GET_SIZE(x) > the.few)
+    if (!depth || !is_short_sequence(x))
         return NULL;
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
-    PyObject *new = list ? PyList_New(n) : PyTuple_New(n);
-    for (Py_ssize_t i = 0; new && i < n; i++) {
-        PyObject *item = i < PySequence_Fast_GET_SIZE(x) /* a list may change while code runs */
-                             ? plain_argument(PySequence_Fast_GET_ITEM(x, i), depth - 1)
-                             : NULL;
-        if (!item)
-            Py_CLEAR(new);
-        else if (list)
-            PyList_SET_ITEM(new, i, item);
-        else
-            PyTuple_SET_ITEM(new, i, item);
-    }
-    return new;
+    return with_items(x, plain_argument_in_list, &(Asked){.depth = depth - 1});
+}
+
+static PyObject *plain_argument_in_list(PyObject *x, const Asked *asked)
+{
+    return plain_argument(x, asked->depth);
 }
 
 /* Whether nobody else refers to the memory of NumPy's array: it has its own, or that of an array

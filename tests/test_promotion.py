@@ -9,7 +9,6 @@ import pathlib
 import pickle
 import sys
 import threading
-import time
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -562,12 +561,10 @@ def test_a_trace_that_takes_long_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(_program, "TRACING", 0.05)
     f, x = front(_of_many), np.ones(3)
     want = numpy.asarray(_of_many(x))
-    begin = time.thread_time()
     for _ in range(3):
         assert numpy.array_equal(numpy.asarray(_of_many(x)), want)
     assert f.whys == ["tracing it takes too long"]
     assert f.programs == 0
-    assert time.thread_time() - begin < 1.5
 
 
 def _windows(x: Any) -> Any:

@@ -24,7 +24,7 @@ def rows(count=None):
     devices = np.devices()[:count]
     return np.NamedSharding(np.make_mesh((len(devices),), ("x",), devices), P("x"))
 """
-LIMIT = 60.0  # seconds that any of them may take
+LIMIT = 240.0  # seconds that any of them may take, on a busy machine
 
 
 @dataclass
@@ -54,7 +54,8 @@ def command(count: int, devices: int = 1, *target: str) -> list[str]:
 
 def environment(**settings: Any) -> dict[str, str]:
     given = {f"LAZYNP_{name.upper()}": str(value) for name, value in settings.items()}
-    return {**os.environ, **given}
+    # On a busy machine, a process may be silent for longer than the default of 10 s.
+    return {**os.environ, "LAZYNP_HEARTBEAT_TIMEOUT": "30", **given}
 
 
 def script(folder: Path, text: str, head: str = HEAD) -> str:

@@ -32,7 +32,7 @@ def after(error):
         try: call()
         except DistributedError as e: assert str(e).split(" (")[0] in str(error), (e, error)
         else: raise AssertionError("no error")
-    assert time.time() - again < 2
+    assert time.time() - again < 60  # at once, not after the collective timeout
     shutdown()
 """
 END = """
@@ -44,13 +44,16 @@ finally:
 """
 
 
-def lost(done: Done, victim: int, count: int, within: float, *words: str) -> None:
+SOON = 50  # seconds, less than any timeout by default; busy machines stop processes for some
+
+
+def lost(done: Done, victim: int, count: int, *words: str) -> None:
     """All others have raised the same error, in time, and ended in good order."""
     assert done.code != 0
     for k in set(range(count)) - {victim}:
         said = [line for line in done.of(k) if line.startswith("raised")]
         assert len(said) == 1, (k, done.of(k), done.errors[-2000:])
-        assert float(said[0].split()[1]) < within
+        assert float(said[0].split()[1]) < SOON
         assert f"process {victim} " in said[0]
         for word in words:
             assert re.search(word, said[0]), said[0]
@@ -71,7 +74,7 @@ try:
     )
     done = launched(tmp_path, text + END, count, 1, str(victim))
     assert done.code == 137
-    lost(done, victim, count, 3, "was lost", r"last at operation \d+ \(program\) at .*script.py:20")
+    lost(done, victim, count, "was lost", r"last at operation \d+ \(program\) at .*script.py:20")
 
 
 def test_one_that_is_killed_in_a_long_program(tmp_path: Path) -> None:
@@ -90,7 +93,7 @@ try:
     )
     done = launched(tmp_path, text + END, 4, 1, "1")
     assert done.code == 137
-    lost(done, 1, 4, 30, "was lost")
+    lost(done, 1, 4, "was lost")
 
 
 def test_one_that_is_stopped(tmp_path: Path) -> None:
@@ -101,7 +104,7 @@ try:
     if k == victim:
         parent = os.getpid()
         if os.fork() == 0:  # who lets it go on to its end, so that the launcher need not wait
-            time.sleep(4)
+            time.sleep(15)
             os.kill(parent, 9)
             os._exit(0)
         os.kill(parent, signal.SIGSTOP)
@@ -109,15 +112,15 @@ try:
     print(u)
 """
     )
-    done = launched(tmp_path, text + END, 2, 1, "1", heartbeat_timeout=1)
-    lost(done, 1, 2, 3, "gave no sign of life for 1 s")
+    done = launched(tmp_path, text + END, 2, 1, "1", heartbeat_timeout=4)
+    lost(done, 1, 2, "gave no sign of life for 4 s")
 
 
 @pytest.mark.parametrize(
     ("act", "words"),
     [
         ("sys.exit(3)", "has ended with the exit code 3"),
-        ("time.sleep(3); 1 / 0", "did not come within 1 s"),
+        ("time.sleep(20); 1 / 0", "did not come within 5 s"),
     ],
 )
 def test_one_that_does_not_come(tmp_path: Path, act: str, words: str) -> None:
@@ -131,9 +134,9 @@ try:
     print(u)
 """
     )
-    done = launched(tmp_path, text + END, 2, 1, "1", collective_timeout=1)
+    done = launched(tmp_path, text + END, 2, 1, "1", collective_timeout=60 if "exit" in act else 5)
     last = r"last at operation 1 \(program\) at .*script.py:15"
-    lost(done, 1, 2, 3, words, r"process 0 at .*script.py:\d+", last)
+    lost(done, 1, 2, words, r"process 0 at .*script.py:\d+", last)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +155,7 @@ def test_one_that_does_something_else(tmp_path: Path, act: str, words: str) -> N
         said = [line for line in done.of(k) if line.startswith("raised")]
         assert len(said) == 1 and "process 1 came to" in said[0], done.errors[-2000:]
         assert re.search(words, said[0]), said[0]
-        assert float(said[0].split()[1]) < 3
+        assert float(said[0].split()[1]) < SOON
 
 
 def test_an_interrupt_ends_the_others_too(tmp_path: Path) -> None:
@@ -170,7 +173,7 @@ try:
     )
     done = launched(tmp_path, text + END, 2, 1, "0")
     assert done.error_of(0) == "KeyboardInterrupt"
-    lost(done, 0, 2, 3, "process 0 failed: interrupted by KeyboardInterrupt")
+    lost(done, 0, 2, "process 0 failed: interrupted by KeyboardInterrupt")
 
 
 def test_without_its_service_a_process_raises(tmp_path: Path) -> None:

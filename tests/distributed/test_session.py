@@ -82,7 +82,7 @@ def test_nobody_there_is_an_error_in_time() -> None:
     began = time.monotonic()
     text = refused(f"initialize('127.0.0.1:{port}', 2, 1, initialization_timeout=1)")
     assert f"DistributedError initialize: nobody answers at 127.0.0.1:{port} within 1 s" in text
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < LIMIT / 2
 
 
 def test_the_missing_process_is_named() -> None:
@@ -101,7 +101,7 @@ def test_an_address_that_is_not_ours_is_an_error() -> None:
 
 
 TALK = """
-initialize(f"127.0.0.1:{sys.argv[1]}", 2, int(sys.argv[2]), heartbeat_timeout=5)
+initialize(f"127.0.0.1:{sys.argv[1]}", 2, int(sys.argv[2]), heartbeat_timeout=30)
 k = np.process_index()
 assert broadcast({"k": k + 5}, source=1) == {"k": 6}
 assert allgather(numpy.arange(2) + k).tolist() == [[0, 1], [1, 2]]
@@ -165,10 +165,10 @@ def test_a_barrier_has_a_timeout_of_its_own(tmp_path: Path) -> None:
     done = launched(
         tmp_path,
         """
-        if k: time.sleep(3)
+        if k: time.sleep(12)
         began = time.time()
         try: barrier("a", timeout=0.5)
-        except DistributedError as e: print(time.time() - began < 2, e)
+        except DistributedError as e: print(time.time() - began < 11, e)
         """,
     )
     for k in range(2):

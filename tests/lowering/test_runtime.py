@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 import tracemalloc
 
 import numpy as np
@@ -211,17 +210,17 @@ def test_executions_leave_nothing_behind():
         tracemalloc.stop()
 
 
-def test_dispatch_is_quick():
-    """A few microseconds; the bound is wide because the machine may be busy."""
+def test_dispatch_calls_little_python():
     program = compiled(lambda b, x, y: b.binary("stablehlo.add", x, y), np.ones(8), np.ones(8))
     buffers = [lowering.put(np.ones(8))] * 2
-    best = float("inf")
-    for _ in range(20):
-        start = time.perf_counter()
-        for _ in range(100):
-            program.run(buffers)
-        best = min(best, (time.perf_counter() - start) / 100)
-    assert best < 60e-6
+    program.run(buffers)
+    called = []
+    sys.setprofile(lambda frame, event, _: event == "call" and called.append(frame.f_code.co_name))
+    try:
+        program.run(buffers)
+    finally:
+        sys.setprofile(None)
+    assert 1 <= len(called) <= 4, called
 
 
 # -- errors ------------------------------------------------------------------------------------

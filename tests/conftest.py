@@ -56,6 +56,21 @@ def lazy() -> None:
         found.local.recorder.reset_policy()
 
 
+@pytest.fixture(autouse=True)
+def room_in_tables() -> None:
+    """A full table is emptied. In the middle of a test, that would change what is made anew,
+    and how full tables are depends on the tests before.
+    """
+    memo = sys.modules.get("lazynp._memo")
+    if memo is None:
+        return
+    if any(len(interned.table) > 0.7 * interned.bound for interned in memo._interned):
+        memo.sweep()
+    for table in list(memo._memos):
+        if len(table) > 0.7 * table.bound:
+            table.clear()
+
+
 # What these files test does not depend on who runs what is recorded: rules and lowered text, which
 # are compared directly; kernels, processes and libraries; functions and loops that are staged; what
 # sets the policy itself. `make test` runs them once, `make test-full` under every policy.

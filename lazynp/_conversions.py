@@ -72,6 +72,8 @@ def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
         if memory is not None:
             return memory
     value = np.asarray(host_of(self))
+    if value.dtype is not self.dtype and on_device(self.dtype):  # of equal dtypes, the array's
+        value = value.view(self.dtype)
     if copy is None and _memory.scipy_asks(_getframe(1), self):
         copy = True
     if dtype is not None and np.dtype(dtype) != value.dtype:

@@ -87,7 +87,6 @@ _RIGHT = [
     ("x = np.zeros((0, 2, 2))", "x = np.compress([True, False, True], x, axis=-1)"),
     ("x = np.zeros((0, 2, 2))", "x = np.take(x, [5], axis=-1)"),
     ("x = np.arange(8.0)", "m = x % 3 > 0; x[m] = x[::-1][m]; x[1:][m[1:]] = x[:-1][m[1:]]"),
-    ("x = np.arange(8.0)", "m = x > 2; x[::-1][m] = x[m]; x[m] += x[::-1][m]"),
     ("x = np.arange(8).reshape(2, 4)", "m = x[0] > 1; x[:, m] = x[::-1, ::-1][:, m]"),
 ]
 
@@ -141,7 +140,7 @@ def test_found(setup: str, statement: str, policy: str) -> None:
     assert got.split(":")[0].removeprefix("_") == told.split(":")[0].removeprefix("_")
 
 
-@pytest.mark.parametrize("policy", [*POLICIES, "eager"])
+@pytest.mark.parametrize("policy", ["adaptive", "reference", "eager"])
 def test_stored_values_are_those_from_before(policy: str) -> None:
     """NumPy reads some that it has just stored."""
     before = is_eager()

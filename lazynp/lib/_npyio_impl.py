@@ -2,12 +2,11 @@
 
 import sys as _sys
 
+import numpy.lib._npyio_impl as _numpy
+
 from lazynp.lib.npyio import DataSource as DataSource, NpzFile as NpzFile
 
-__all__ = [
-    "fromregex", "genfromtxt", "load", "loadtxt", "packbits", "save", "savetxt", "savez",
-    "savez_compressed", "unpackbits",
-]  # fmt: skip
+__all__ = list(_numpy.__all__)
 
 
 def __getattr__(name: str) -> object:

@@ -48,7 +48,7 @@ from lazynp.functions._scalars import (
     AVALS,
     scalar,
 )
-from lazynp.functions._subclass import Subclass, of_class
+from lazynp.functions._subclass import Subclass, of_class, stripped
 
 
 def host_of(self: Array) -> Any:
@@ -72,6 +72,8 @@ def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
         if memory is not None:
             return memory
     value = np.asarray(host_of(self))
+    if value.dtype is not self.dtype and on_device(self.dtype):  # of equal dtypes, the array's
+        value = value.view(self.dtype)
     if copy is None and _memory.scipy_asks(_getframe(1), self):
         copy = True
     if dtype is not None and np.dtype(dtype) != value.dtype:
@@ -290,12 +292,23 @@ def view_as(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
     return kept_class(self, view(self, Bitcast(as_numpys.dtype, as_numpys.shape)))
 
 
+def _wrap(self: Array, array: Any, context: Any = None, return_scalar: Any = None, /) -> Any:
+    """`__array_wrap__` of plain arrays and scalars: the array, which is one already."""
+    if not isinstance(array, (Array, np.ndarray)) or isinstance(array, Scalar):
+        kind = type(array).__name__
+        raise TypeError(f"__array_wrap__() argument 1 must be numpy.ndarray, not {kind}")
+    made = stripped(array) if isinstance(array, Array) else new_array(from_host(np.asarray(array)))
+    to_scalar = isinstance(self, Scalar) if return_scalar is None else return_scalar
+    return made[()] if to_scalar and not made.ndim else made
+
+
 def kept_class(self: Array, made: Array) -> Array:
     return of_class(type(self), made, self) if isinstance(self, Subclass) else made
 
 
 METHODS: dict[str, Callable[..., Any]] = {
     "__array__": _array,
+    "__array_wrap__": _wrap,
     "__buffer__": _buffer,
     "__bytes__": lambda self: bytes(host_of(self)) if type(self) is Scalar else _tobytes(self),
     "__bool__": lambda self: bool(seen_of(self)),

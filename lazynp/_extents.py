@@ -13,10 +13,17 @@ from lazynp._sizes import Atom, Dim, Size, bounds, largest, sized, smallest, und
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
-    """`numpy.broadcast_shapes`. A size without a value is not taken for 1."""
+    """`numpy.broadcast_shapes`, for up to 64 dimensions, as ufuncs have them: NumPy's own function
+    stops at 32. A size without a value is not taken for 1.
+    """
+    most = max(map(len, shapes), default=0)
+    if most > 32:
+        leading = [(*[1] * (most - len(s)), *s) for s in shapes]
+        parts = [[s[k : k + 32] for s in leading] for k in range(0, most, 32)]
+        return tuple([n for part in parts for n in broadcast_shapes(*part)])
     if not any(map(sized, shapes)):
         return np.broadcast_shapes(*shapes)
-    out: list[Dim] = [1] * max(map(len, shapes))
+    out: list[Dim] = [1] * most
     for shape in shapes:
         for axis, n in enumerate(shape, len(out) - len(shape)):
             if out[axis] is not n and out[axis] != n and n != 1:

@@ -361,7 +361,7 @@ INVALID_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or "
     "boolean arrays are valid indices"
 )
-_TOO_MANY = "number of dimensions must be within [0, 64], indexing result would have {}"
+TOO_MANY = "number of dimensions must be within [0, 64], indexing result would have {}"
 
 
 def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
@@ -391,7 +391,7 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
             _append((axes, sizes, strides, starts), axis, 1, 1, as_start(clean[-1]))
         axis += 1
     if len(shape) > 64:
-        raise IndexError(_TOO_MANY.format(len(shape)))
+        raise IndexError(TOO_MANY.format(len(shape)))
     found = {"axes": axes, "sizes": sizes, "strides": strides, "shape": shape}
     params = {name: tuple(items) for name, items in found.items()}
     return Slice((*clean, ...), params, tuple(starts))

@@ -4,18 +4,23 @@ soak`.
 They add to the statements of `test_fuzz`: index arrays and masks in all combinations, `out=` and
 `where=`, functions that write their argument, ufunc methods, attributes that are set, arrays in
 every memory order, casts between all dtypes, swaps. Without rounding: results agree by bits.
+`python -m tests.in_place_programs COUNT SEED` compares many.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import sys
+import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from tests import test_fuzz
-from tests.test_fuzz import Writer
+from tests.test_fuzz import Writer, mismatch, shortened
 
 _DTYPES = ["f8", "f8", "f4", "f2", "i8", "i8", "i4", "i2", "i1", "u1", "u2", "u8", "?", "c16", "c8"]
 _SHAPES = [(3,), (4, 3), (4, 1), (1, 3), (2, 4, 3), (12,), (), (0, 3), (5,), (3, 3), (2, 2, 2, 2)]
@@ -280,3 +285,38 @@ _STATEMENTS: list[tuple[Callable[[Any], str], int]] = [
     (InPlaceWriter.swap, 4),
     (InPlaceWriter.state, 4),
 ]
+
+
+# -- many of them ----------------------------------------------------------------------------------
+
+
+def compared(count: int, seed: int, policy: str, length: int) -> list[int]:
+    """Seeds of programs that differ from NumPy. Each is printed, made short."""
+    wrong = []
+    for k in range(seed, seed + count):
+        statements = InPlaceWriter(k).program(length)
+        if mismatch(statements, policy):
+            wrong.append(k)
+            short = shortened(statements, policy)
+            told = mismatch(short, policy) or mismatch(statements, policy) or "only the first time"
+            print(f"\n== seed {k} under {policy}", *short, told, sep="\n", flush=True)
+        if (k + 1 - seed) % 1000 == 0:
+            print(f"{k + 1 - seed} programs, {len(wrong)} differ", flush=True)
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Random programs of changes in place, compared.")
+    parser.add_argument("count", type=int)
+    parser.add_argument("seed", type=int, nargs="?", default=int(time.time()) * 1000)
+    parser.add_argument("--policy", default="adaptive", help="adaptive, compiled, reference, eager")
+    parser.add_argument("--length", type=int, default=12, help="statements of one program")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    wrong = compared(given.count, given.seed, given.policy, given.length)
+    print(f"{given.count} programs from seed {given.seed}, {given.policy}: {len(wrong)} differ")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -86,6 +86,8 @@ _RIGHT = [
     ("x = np.zeros((), '?')", "x.argmax(axis=0, out=x)"),
     ("x = np.zeros((0, 2, 2))", "x = np.compress([True, False, True], x, axis=-1)"),
     ("x = np.zeros((0, 2, 2))", "x = np.take(x, [5], axis=-1)"),
+    ("x = np.arange(8.0)", "m = x % 3 > 0; x[m] = x[::-1][m]; x[1:][m[1:]] = x[:-1][m[1:]]"),
+    ("x = np.arange(8).reshape(2, 4)", "m = x[0] > 1; x[:, m] = x[::-1, ::-1][:, m]"),
 ]
 
 
@@ -136,6 +138,22 @@ def test_found(setup: str, statement: str, policy: str) -> None:
             be_eager(before)
     assert found == left
     assert got.split(":")[0].removeprefix("_") == told.split(":")[0].removeprefix("_")
+
+
+@pytest.mark.parametrize("policy", ["adaptive", "reference", "eager"])
+def test_stored_values_are_those_from_before(policy: str) -> None:
+    """NumPy reads some that it has just stored."""
+    before = is_eager()
+    with np.config(execution=policy if policy != "eager" else "adaptive"):
+        be_eager(policy == "eager" or before)
+        try:
+            x = np.arange(5.0)
+            x[x >= 0] = x[::-1]
+            assert x.tolist() == [4, 3, 2, 1, 0]
+            x.flat[1:] = x[:-1]
+            assert x.tolist() == [4, 4, 3, 2, 1]
+        finally:
+            be_eager(before)
 
 
 def test_an_exception_of_numpys_holds_no_argument() -> None:

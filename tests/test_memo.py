@@ -84,6 +84,8 @@ def test_of_equal_dtypes_the_first_is_not_all_arrays(kinds: tuple[str, str]) -> 
     assert made[0].dtype.type in (numpy.int64, numpy.uint64)
     assert np.ones((2, 1, 17), int).dtype.char == "l"
     assert (made[0] + 1).dtype.char == made[0].dtype.char
+    for x in (*made, made[0] + 1, made[0].astype(kinds[0]), np.arange(3, dtype=kinds[0])):
+        assert numpy.asarray(x).dtype.char == memoryview(x).format == x.dtype.char
 
 
 def test_metadata_of_a_dtype_stay_with_its_arrays() -> None:

@@ -14,9 +14,9 @@ from lazynp.testing import assert_allclose
 from lazynp.typing import ArrayLike as ArrayLike, NDArray as NDArray
 
 MODULES = [
-    "char", "ctypeslib", "dtypes", "exceptions", "fft", "lib", "lib.array_utils", "lib.format",
-    "lib.introspect", "lib.mixins", "lib.npyio", "lib.recfunctions", "lib.scimath",
-    "lib.stride_tricks", "linalg", "ma",
+    "char", "ctypeslib", "dtypes", "exceptions", "fft", "lib", "lib._npyio_impl",
+    "lib.array_utils", "lib.format", "lib.introspect", "lib.mixins", "lib.npyio",
+    "lib.recfunctions", "lib.scimath", "lib.stride_tricks", "lib.user_array", "linalg", "ma",
     "polynomial", "polynomial.chebyshev", "polynomial.hermite", "polynomial.hermite_e",
     "polynomial.laguerre", "polynomial.legendre", "polynomial.polynomial", "polynomial.polyutils",
     "random", "rec", "strings", "testing", "typing",
@@ -36,6 +36,11 @@ def test_every_name_is_there(name: str) -> None:
 def test_emath_is_a_module() -> None:
     assert set(importlib.import_module("lazynp.emath").__all__) == set(numpy.emath.__all__)
     assert np.lib.scimath.sqrt is np.emath.sqrt
+
+
+def test_functions_are_those_of_the_namespace() -> None:
+    room = importlib.import_module("lazynp.lib._npyio_impl")
+    assert all(getattr(room, name) is getattr(np, name) for name in room.__all__)
 
 
 def test_modules_are_attributes() -> None:

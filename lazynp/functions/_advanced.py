@@ -13,12 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import (
-    Array,
-    as_operand,
-    from_host,
-    new_array,
-)
+from lazynp._array import Array, as_operand, from_host, new_array
 from lazynp._avals import Aval
 from lazynp._dimensions import known_size, require, require_some, table
 from lazynp._extents import broadcast_shapes, known_empty, surely
@@ -38,6 +33,7 @@ from lazynp._values import extent, knowable, without_repeats
 from lazynp.functions._assigned import assigned, tuple_text
 from lazynp.functions._checks import depth_of, traced
 from lazynp.functions._foreign import elements
+from lazynp.functions._limits import check_dimensions
 from lazynp.functions._masks import (
     check_mask,
     masked_view,
@@ -121,6 +117,7 @@ def advanced(aval: Aval, index: Any, within: Any = None) -> Advanced:
     if first:
         result.order = (*range(k, k + first), *range(k), *range(k + first, k + len(rest)))
     result.shape = (*rest[:first], *index_shape, *rest[first:])
+    check_dimensions(result.shape, len(arrays), bool(rest))
     return result
 
 

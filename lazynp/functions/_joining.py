@@ -152,7 +152,7 @@ def stack(
         raise ValueError("all input arrays must have the same shape")
     axis = normalize_axis_index(axis, len(shape) + 1)
     grown = (*shape[:axis], 1, *shape[axis:])
-    if out_of_order(*xs):
+    if out_of_order(*xs) or len(shape) == 64:  # which is an error of the index in NumPy
         xs = [sliced(x, *[slice(None)] * axis, None) for x in xs]
     else:
         xs = [reshaped(x, grown) for x in xs]

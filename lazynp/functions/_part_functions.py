@@ -9,6 +9,7 @@ import numpy as np
 
 from lazynp._array import Array, new_array, new_scalar
 from lazynp._dimensions import table
+from lazynp._extents import broadcast_shapes
 from lazynp._node import aval_of_node
 from lazynp.functions import indexing, products, reductions, rounding, special, ufuncs
 from lazynp.functions._checks import refuse
@@ -52,7 +53,7 @@ def _by_element(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
             if wanted is not None and not (wanted.same(region) if region else size == 1):
                 first.unknown()
     shapes = [x.whole.shape if type(x) is Part else np.shape(x) for x in operands]
-    shape = np.broadcast_shapes(*shapes)
+    shape = broadcast_shapes(*shapes)
     mask = mask_of(found, shape)
     out = function(*[_operand(x, mask, first.dtype) for x in operands])
     if isinstance(out, tuple):

@@ -17,6 +17,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, begin, begins, begins_late, new_array, wrap
 from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, on_device
+from lazynp._extents import broadcast_shapes
 from lazynp._fronts import in_front
 from lazynp._memo import Memo
 from lazynp._node import (
@@ -123,7 +124,7 @@ def _is_small(values: list[Any], recorder: Recorder) -> bool:
         return True
     a, b = arrays
     try:
-        size = math.prod(np.broadcast_shapes(a.shape, b.shape))
+        size = math.prod(broadcast_shapes(a.shape, b.shape))
     except ValueError:
         rows, columns = a.shape[-2:-1] or (1,), b.shape[-1:] if b.ndim > 1 else (1,)
         contracted = max(a.shape[-1], 1)

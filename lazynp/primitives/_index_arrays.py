@@ -270,7 +270,7 @@ def _added_by_rows(front: Any, u: Any, indices: Sequence[Any]) -> bool:
     if not BUILT or len(indices) == 1 == front.ndim or u.size < front.size // 4:
         return False
     lengths, width = front.shape[: len(indices)], front.shape[len(indices) :]
-    rows = np.zeros(np.broadcast_shapes(*map(np.shape, indices)), np.intp)
+    rows = np.zeros(broadcast_shapes(*map(np.shape, indices)), np.intp)
     for index, length in zip(indices, lengths, strict=True):
         if np.min(index) < 0 or np.max(index) >= length:
             return False

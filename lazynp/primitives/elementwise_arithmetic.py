@@ -10,6 +10,7 @@ import numpy as np
 
 from lazynp._avals import Aval, In, aval_of
 from lazynp._cost import MEMORY_BOUND
+from lazynp._extents import broadcast_shapes
 from lazynp._fronts import in_front
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import elementwise_emit as e
@@ -97,7 +98,7 @@ def _complex_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, 
 
 def _complex_reference(re: Any, im: Any) -> Any:
     dtype = np.result_type(re, im, np.float32(0))
-    out = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), _COMPLEX[dtype])
+    out = np.empty(broadcast_shapes(np.shape(re), np.shape(im)), _COMPLEX[dtype])
     out.real, out.imag = re, im
     return out
 

@@ -77,6 +77,17 @@ def written_grid(np: Any) -> Any:
     return a, b
 
 
+def wrapped_results(np: Any) -> Any:
+    x = np.ones(3)
+    others = [np.arange(3), np.array(4), x[1:]]
+    return [w.__array_wrap__(a, None, *scalar) for w in (x, x[0]) for a in others
+            for scalar in ((), (True,), (False,))]  # fmt: skip
+
+
+def wrapped_list(np: Any) -> Any:
+    return np.ones(3).__array_wrap__([1])
+
+
 def numbers_for_nan(np: Any) -> Any:
     x = np.array([1.0, np.nan])
     y = np.nan_to_num(x, copy=None)
@@ -187,6 +198,8 @@ PROGRAMS = [
     flags_after_broadcasting,
     read_only_after_broadcasting,
     written_grid,
+    wrapped_results,
+    wrapped_list,
     numbers_for_nan,
     records_and_none,
     power_of_three,

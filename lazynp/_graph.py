@@ -122,10 +122,11 @@ class Alone:
     all are wanted.
     """
 
-    __slots__ = ("plan", "ops", "place", "slots")
+    __slots__ = ("plan", "ops", "place", "slots", "times", "prepared")
 
     def __init__(self, plan: Plan, ops: list[Op], place: int, slots: list[bool]) -> None:
         self.plan, self.ops, self.place, self.slots = plan, ops, place, slots
+        self.times, self.prepared = 0, None  # see `_on_devices.at_once`
 
     @staticmethod
     def of(plan: Plan, nodes: list[Node], asked: Node | None) -> Alone | None:

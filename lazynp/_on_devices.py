@@ -15,7 +15,8 @@ from lazynp._form import depth_first, drop_dead, outside_of, scan
 from lazynp._graph import Alone, build, drop_evaluated, project_now, run_compiled
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import Memo
-from lazynp._node import ARGS, OP, VALUE, Node
+from lazynp._node import ARGS, OP, VALUE, Node, Op
+from lazynp._observers import observers
 from lazynp._ownership import counts, only_here
 from lazynp._plan import STATS, Plan
 from lazynp._program_of import program_of
@@ -58,6 +59,7 @@ def evaluate(
     if nodes and asked is not None and not recorder.sources:
         alone = _alone.get((place, nodes[0][OP]))
         if alone is not None and _fits(alone, nodes) and alone.run(nodes, asked, reason):
+            alone.times += 1
             count(alone.plan)
             return alone.plan
     STATS.cuts += 1
@@ -69,6 +71,7 @@ def evaluate(
         _complete(nodes, asked)
         found = scan(nodes, asked)
         assert found is not None
+    _not_alone(place, nodes)
     key, leaves, slots = found
     there = place.there()
     for i in range(len(leaves)):
@@ -95,6 +98,70 @@ def evaluate(
         count(plan)
     nodes.clear()
     return plan
+
+
+def at_once(recorder: PlacedRecorder, op: Op, operands: tuple[Node, ...]) -> Any:
+    """The plan and the results of a call, run now; None: record it.
+
+    It runs now if it has always run by itself: to wait for others would only cost time.
+    """
+    alone = _alone.get((recorder.place, op))
+    if alone is None or alone.times < _ALONE or recorder.pending or recorder.sources:
+        return None
+    plan = alone.plan
+    program = plan.current
+    if program is None or observers:
+        return None
+    prepared = alone.prepared
+    if prepared is None or prepared.program is not program:
+        prepared = alone.prepared = Prepared(alone.slots, program)
+    if prepared.varies or prepared.slots and not prepared.same_numbers(operands, plan.constants):
+        return None
+    buffers = []
+    for j, wanted in prepared.leaves:
+        value = operands[j][VALUE]
+        if type(value) is not lowering.Buffer or value.aval is not wanted:
+            return None
+        buffers.append(value)
+    results = prepared.run(buffers, None, True)
+    plan.runs += 1
+    STATS.cuts += 1
+    STATS.compiled_runs += 1
+    if prepared.moves:
+        count(plan)
+    return plan, results
+
+
+_ALONE = 2  # runs by itself, one after the other, before a call no longer waits for others
+
+
+class Prepared:
+    """What does not change from call to call: the program, and where its operands are."""
+
+    __slots__ = ("program", "run", "leaves", "slots", "varies", "moves")
+
+    def __init__(self, slots: list[bool], program: Any) -> None:
+        """slots: for each operand of the call, whether it is a number."""
+        executable = program.executable
+        places = [j for j, slot in enumerate(slots) if not slot]
+        # the operand's place, and the description of the buffer that it must have
+        self.leaves = [(places[j], w) for j, w in zip(program.leaves, executable.wanted)]
+        self.slots = [j for j, slot in enumerate(slots) if slot]
+        self.varies = bool(program.packed)  # numbers are operands of the program
+        self.program, self.run, self.moves = program, executable.run, bool(executable.collectives)
+
+    def same_numbers(self, operands: tuple[Node, ...], constants: Any) -> bool:
+        return [operands[j][VALUE] for j in self.slots] == constants
+
+
+def _not_alone(place: Any, nodes: list[Node]) -> None:
+    """Calls among these did not run by themselves."""
+    if len(nodes) > 1 and _alone:
+        for node in nodes:
+            if node[OP].primitive.kind == "call":
+                alone = _alone.get((place, node[OP]))
+                if alone is not None:
+                    alone.times = 0
 
 
 def _fits(alone: Alone, nodes: list[Node]) -> bool:

@@ -103,10 +103,14 @@ def evaluate(
 def at_once(recorder: PlacedRecorder, op: Op, operands: tuple[Node, ...]) -> Any:
     """The plan and the results of a call, run now; None: record it.
 
-    It runs now if it has always run by itself: to wait for others would only cost time.
+    It runs now if it has always run by itself, and if a value was asked for since the last such
+    call: otherwise, as in a loop, several calls may become one program.
     """
-    alone = _alone.get((recorder.place, op))
+    place = recorder.place
+    alone = _alone.get((place, op))
     if alone is None or alone.times < _ALONE or recorder.pending or recorder.sources:
+        return None
+    if not place.asked:
         return None
     plan = alone.plan
     program = plan.current
@@ -115,18 +119,22 @@ def at_once(recorder: PlacedRecorder, op: Op, operands: tuple[Node, ...]) -> Any
     prepared = alone.prepared
     if prepared is None or prepared.program is not program:
         prepared = alone.prepared = Prepared(alone.slots, program)
-    if prepared.varies or prepared.slots and not prepared.same_numbers(operands, plan.constants):
-        return None
     buffers = []
     for j, wanted in prepared.leaves:
         value = operands[j][VALUE]
         if type(value) is not lowering.Buffer or value.aval is not wanted:
             return None
         buffers.append(value)
-    results = prepared.run(buffers, None, True)
+    if prepared.slots:
+        results = _with_numbers(plan, prepared, operands)
+        if results is None:
+            return None
+    else:
+        results = prepared.run(buffers, None, True)
+        STATS.compiled_runs += 1
+    place.asked = False
     plan.runs += 1
     STATS.cuts += 1
-    STATS.compiled_runs += 1
     if prepared.moves:
         count(plan)
     return plan, results
@@ -138,20 +146,32 @@ _ALONE = 2  # runs by itself, one after the other, before a call no longer waits
 class Prepared:
     """What does not change from call to call: the program, and where its operands are."""
 
-    __slots__ = ("program", "run", "leaves", "slots", "varies", "moves")
+    __slots__ = ("program", "run", "places", "leaves", "slots", "moves")
 
     def __init__(self, slots: list[bool], program: Any) -> None:
         """slots: for each operand of the call, whether it is a number."""
         executable = program.executable
-        places = [j for j, slot in enumerate(slots) if not slot]
-        # the operand's place, and the description of the buffer that it must have
-        self.leaves = [(places[j], w) for j, w in zip(program.leaves, executable.wanted)]
+        self.places = [j for j, slot in enumerate(slots) if not slot]
         self.slots = [j for j, slot in enumerate(slots) if slot]
-        self.varies = bool(program.packed)  # numbers are operands of the program
+        # the operand's place, and the description of the buffer that it must have
+        self.leaves = [
+            (self.places[j], wanted)
+            for j, wanted in zip(program.leaves, executable.wanted, strict=False)
+        ]
         self.program, self.run, self.moves = program, executable.run, bool(executable.collectives)
 
-    def same_numbers(self, operands: tuple[Node, ...], constants: Any) -> bool:
-        return [operands[j][VALUE] for j in self.slots] == constants
+
+def _with_numbers(plan: Plan, prepared: Prepared, operands: tuple[Node, ...]) -> Any:
+    """Run with numbers that may differ from call to call; None: not now."""
+    numbers = [operands[j][VALUE] for j in prepared.slots]
+    into: list[Any] = []
+    try:
+        plan.run([operands[j] for j in prepared.places], numbers, into)
+    except lowering.Unfinished:  # its program for other numbers is still being compiled
+        if plan.at_once:
+            raise
+        return None
+    return into[0]
 
 
 def _not_alone(place: Any, nodes: list[Node]) -> None:

@@ -159,12 +159,16 @@ class PlacedQuick(Quick):
     def _delivered(self, found: Any, place: Any, committed: bool) -> Any:
         """The results of a call that has run already."""
         plan, values = found
-        frame = user_frame(_getframe(3))
-        code, offset = local.where or (frame.f_code, frame.f_lasti)
-        leaves = [
-            make(tracer_node(Placed([op, plan, value, code, offset], place, committed)))
-            for make, op, value in zip(self.makers, self.projections, values)
-        ]
+        if local.where is None:
+            frame = user_frame(_getframe(3))
+            code, offset = frame.f_code, frame.f_lasti
+        else:
+            code, offset = local.where
+        leaves = []
+        for make, op, value in zip(self.makers, self.projections, values):
+            placed = Placed([op, plan, value, code, offset], place, committed)
+            placed.code, placed.offset = code, offset
+            leaves.append(make(tracer_node(placed)))
         return leaves[0] if self.tree is None else tree_unflatten(self.tree, leaves)
 
 

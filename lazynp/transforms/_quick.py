@@ -15,7 +15,18 @@ from typing import Any
 from lazynp._array import NDArray, Scalar, begin, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, TracedAval
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import AVAL, OP, VALUE, Node, Op, aval_of_node, leaf, op_of, projection, tracer_node
+from lazynp._node import (
+    AVAL,
+    OP,
+    VALUE,
+    Node,
+    Op,
+    aval_of_node,
+    leaf,
+    op_of,
+    projection,
+    tracer_node,
+)
 from lazynp._on_devices import at_once
 from lazynp._placed import Placed, enter, placed_in
 from lazynp._positions import user_frame
@@ -154,7 +165,6 @@ class PlacedQuick(Quick):
                 local.where = None
         leaves = [make(out) for make, out in zip(self.makers, held)]
         return leaves[0] if self.tree is None else tree_unflatten(self.tree, leaves)
-
 
     def _delivered(self, found: Any, place: Any, committed: bool) -> Any:
         """The results of a call that has run already."""

@@ -126,7 +126,8 @@ class Alone:
 
     def __init__(self, plan: Plan, ops: list[Op], place: int, slots: list[bool]) -> None:
         self.plan, self.ops, self.place, self.slots = plan, ops, place, slots
-        self.times, self.prepared = 0, None  # see `_on_devices.at_once`
+        self.times = 0  # see `_on_devices.at_once`
+        self.prepared: Any = None
 
     @staticmethod
     def of(plan: Plan, nodes: list[Node], asked: Node | None) -> Alone | None:

@@ -58,7 +58,11 @@ def evaluate(
     place = recorder.place
     if nodes and asked is not None and not recorder.sources:
         alone = _alone.get((place, nodes[0][OP]))
-        if alone is not None and _fits(alone, nodes) and alone.run(nodes, asked, reason):
+        if (
+            alone is not None
+            and _fits(alone, nodes)
+            and alone.run(nodes, asked, reason, placed=True)
+        ):
             alone.times += 1
             count(alone.plan)
             return alone.plan

@@ -76,6 +76,12 @@ def stored(x: Any, i: Any) -> Any:
     return x
 
 
+def stored_beside(x: Any, i: Any) -> Any:
+    x = x.copy()
+    x[np.arange(len(x))[:, None], i] = 2.0
+    return x
+
+
 STEPS: dict[str, Callable[[], Any]] = {
     "heat_2d, 128 rows, 50 steps": lambda: heat(128),
     "heat_2d, 1024 rows, 50 steps": lambda: heat(1024),
@@ -105,6 +111,12 @@ STEPS: dict[str, Callable[[], Any]] = {
         rows(256, 32), places()
     ),
     "jit of stores into each row": lambda: np.jit(np.vmap(stored))(rows(256, 32), places()),
+    "jit of x[arange(n)[:, None], i]": lambda: np.jit(
+        lambda x, i: x[np.arange(len(x))[:, None], i]
+    )(rows(256, 32), places()),
+    "jit of stores at [arange(n)[:, None], i]": lambda: np.jit(stored_beside)(
+        rows(256, 32), places()
+    ),
     "fft, axis 0": lambda: np.fft.fft(rows(256, 32), axis=0),
     "sort, axis 0": lambda: np.sort(rows(256, 32), axis=0),
 }

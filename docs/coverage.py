@@ -270,6 +270,77 @@ def _traced(attempt: Call, function: Any) -> bool:
     return not read.isdisjoint(jaxpr.inputs)
 
 
+# The axes of the arrays whose sizes are not known while a function is traced.
+AXES: dict[str, dict[int, str]] = {
+    **dict.fromkeys("xyijbchon", {0: "n"}), "m": {0: "k", 1: "k"}, "v": {0: "k"},
+}  # fmt: skip
+
+
+def takes_sizes(name: str, function: Any) -> bool:
+    """Whether the function is traced for arrays whose sizes are not known."""
+    axes = tuple([AXES.get(k, {}) for k in VALUES])
+
+    def taken(attempt: Call) -> bool:
+        used: set[str] = set()
+
+        def call(*arrays: Any) -> list[Any]:
+            given = dict(zip(VALUES, arrays, strict=True))
+            asked = type("Asked", (), {"__getattr__": lambda _, k: used.add(k) or given[k]})()
+            return list(_arrays(attempt(function, asked)))
+
+        try:
+            call(*map(np.asarray, VALUES.values()))
+            np.make_jaxpr(call, abstracted_axes=axes)(*map(numpy.asarray, VALUES.values()))
+        except Exception:  # it does not accept these arguments, or needs a size
+            return False
+        return not AXES.keys().isdisjoint(used)
+
+    special = SIZED_CALLS.get(name, CALLS.get(name))
+    return any(map(taken, ATTEMPTS if special is None else [special]))
+
+
+_OF_A_SIZE = dict.fromkeys(
+    "bartlett blackman empty fftfreq hamming hanning kaiser ones rfftfreq zeros".split(),
+    lambda f, a: f(a.x.shape[0], *[1.0] * (f.__name__ == "kaiser")),
+)
+# Calls for functions that neither `CALLS` nor the attempts suit if sizes are not known.
+SIZED_CALLS: dict[str, Call] = {
+    **_OF_A_SIZE,
+    "apply_along_axis": lambda f, a: f(lambda r: r.sum(), 0, a.x),
+    "broadcast_to": lambda f, a: f(2.0, a.x.shape),
+    "choose": lambda f, a: f(a.b, [a.x, a.y]),
+    "compress": lambda f, a: f(a.b, a.x),
+    "cov": lambda f, a: f(a.x),
+    "fftshift": lambda f, a: f(a.x),
+    "fromfunction": lambda f, a: f(lambda i: i * 2.0, a.x.shape),
+    "geomspace": lambda f, a: f(1.0, 8.0, a.x.shape[0]),
+    "hsplit": lambda f, a: f(a.x, [1]),
+    "ifftshift": lambda f, a: f(a.x),
+    "insert": lambda f, a: f(a.x, 1, 2.0),
+    "interp": lambda f, a: f(a.x, a.h, a.y),
+    "polyval": lambda f, a: f(VALUES["v"], a.x),
+    "split": lambda f, a: f(a.x, [1]),
+    "unpackbits": lambda f, a: f(a.i.astype("u1")),
+    "vsplit": lambda f, a: f(a.m, [1]),
+}
+
+
+def sizes(found: dict[str, dict[str, list[str]]]) -> list[tuple[str, list[str], list[str]]]:
+    """By module, the array functions that take arrays of unknown sizes, and those that do not."""
+    rows = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for module in SIZED:
+            ours = np if module == "numpy" else import_module(f"lazynp.{module}")
+            every = sorted(n for k in ("native", "native, looks") for n in found[module].get(k, ()))
+            taken = [n for n in every if takes_sizes(n, getattr(ours, n))]
+            rows.append((module, taken, [n for n in every if n not in taken]))
+    return rows
+
+
+SIZED = ("numpy", "linalg", "fft")
+
+
 def kind(module: str, name: str, found: Any) -> str:
     """The kind of a module's name."""
     if isinstance(found, types.ModuleType):
@@ -319,6 +390,23 @@ KINDS = (
 )  # fmt: skip
 
 
+def of_sizes(found: dict[str, dict[str, list[str]]]) -> list[str]:
+    """The section on arrays of unknown sizes."""
+    lines = [
+        "",
+        "## Arrays of unknown sizes",
+        "",
+        "Where `abstracted_axes` names sizes ([one trace for all sizes](tutorial-dimensions.md)),",
+        "these native functions are traced. Another one raises a TypeError that names it.",
+        "",
+    ]
+    for module, taken, not_taken in sizes(found):
+        for what, them in (("traced", taken), ("not yet", not_taken)):
+            if them:
+                lines.append(f"- {module}, {what}: " + ", ".join(f"`{n}`" for n in them))
+    return lines
+
+
 def page(found: dict[str, dict[str, list[str]]]) -> str:
     native, total = share(found)
     lines = [
@@ -340,6 +428,7 @@ def page(found: dict[str, dict[str, list[str]]]) -> str:
     ]
     for module, rows in found.items():
         lines.append(f"| {module} | " + " | ".join(str(len(rows.get(k, ()))) for k in KINDS) + " |")
+    lines += of_sizes(found)
     for module, rows in found.items():
         lines += ["", f"## {module}", ""]
         for k in KINDS:

@@ -18,6 +18,7 @@ from lazynp._fronts import in_front
 from lazynp._node import leaf
 from lazynp._quiet import quiet_result
 from lazynp._recorder import local
+from lazynp._sizes import Size, undecided
 from lazynp._steps import Bitcast, Reshape
 from lazynp._strides import (
     copied_order,
@@ -133,12 +134,15 @@ def _len(self: Array) -> int:
 def _iter(self: Array) -> Iterator[Any]:
     if not self.ndim:
         raise TypeError("iteration over a 0-d array")
-    return _elements(self) if self.ndim == 1 else (getitem(self, i) for i in range(self.shape[0]))
+    count = self.shape[0]
+    if type(count) is Size:
+        raise undecided(count, theirs=True)
+    return _elements(self, count) if self.ndim == 1 else (getitem(self, i) for i in range(count))
 
 
-def _elements(self: Array) -> Iterator[Any]:
+def _elements(self: Array, count: int) -> Iterator[Any]:
     """Each element as it is when its turn comes: the array may be written meanwhile."""
-    for i in range(self.shape[0]):
+    for i in range(count):
         value = self._read()[2]
         element = value[i] if type(value) is np.ndarray and value.ndim == 1 else None
         aval = AVALS.get(type(element))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -61,6 +61,15 @@ def require(size: Dim, error: Callable[[Any], BaseException], told: Any) -> None
             recorder.sizes.required.append((size, told, error))
             return
         recorder = recorder.outer
+
+
+def require_all(sizes: Iterable[Dim], error: Callable[[Any], BaseException], told: Any) -> None:
+    """Like `require` for each; those that are numbers are known now."""
+    for size in sizes:
+        if type(size) is Size:
+            require(size, error, told)
+        elif size < 0:
+            raise error(told)
 
 
 def require_some(length: Dim, error: BaseException) -> None:

@@ -122,10 +122,12 @@ class Alone:
     all are wanted.
     """
 
-    __slots__ = ("plan", "ops", "place", "slots")
+    __slots__ = ("plan", "ops", "place", "slots", "times", "prepared")
 
     def __init__(self, plan: Plan, ops: list[Op], place: int, slots: list[bool]) -> None:
         self.plan, self.ops, self.place, self.slots = plan, ops, place, slots
+        self.times = 0  # see `_on_devices.at_once`
+        self.prepared: Any = None
 
     @staticmethod
     def of(plan: Plan, nodes: list[Node], asked: Node | None) -> Alone | None:
@@ -144,14 +146,16 @@ class Alone:
         slots = [isinstance(a[VALUE], np.generic) for a in call[ARGS]]
         return Alone(plan, [n[OP] for n in nodes], place, slots)
 
-    def run(self, nodes: list[Node], asked: Node, reason: Any) -> bool:
-        """Run the call, if nothing else is to run."""
+    def run(self, nodes: list[Node], asked: Node, reason: Any, placed: bool = False) -> bool:
+        """Run the call, if nothing else is to run. placed: elsewhere, where no policy matters."""
         plan = self.plan
         call = nodes[0]
         args = call[ARGS]
         if [n[OP] for n in nodes] != self.ops or nodes[self.place] is not asked:
             return False
-        if call[VALUE] is not None or config.execution == "reference" or config.debug_nans:
+        if call[VALUE] is not None or config.debug_nans:
+            return False
+        if config.execution == "reference" and not placed:
             return False
         del call  # a held reference would make it one of the results
         if plan.current is None or plan.lean is not None or plan.watch and plan.watch.candidates:

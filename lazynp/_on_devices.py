@@ -15,7 +15,8 @@ from lazynp._form import depth_first, drop_dead, outside_of, scan
 from lazynp._graph import Alone, build, drop_evaluated, project_now, run_compiled
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import Memo
-from lazynp._node import ARGS, OP, VALUE, Node
+from lazynp._node import ARGS, OP, VALUE, Node, Op
+from lazynp._observers import observers
 from lazynp._ownership import counts, only_here
 from lazynp._plan import STATS, Plan
 from lazynp._program_of import program_of
@@ -57,7 +58,12 @@ def evaluate(
     place = recorder.place
     if nodes and asked is not None and not recorder.sources:
         alone = _alone.get((place, nodes[0][OP]))
-        if alone is not None and _fits(alone, nodes) and alone.run(nodes, asked, reason):
+        if (
+            alone is not None
+            and _fits(alone, nodes)
+            and alone.run(nodes, asked, reason, placed=True)
+        ):
+            alone.times += 1
             count(alone.plan)
             return alone.plan
     STATS.cuts += 1
@@ -69,6 +75,7 @@ def evaluate(
         _complete(nodes, asked)
         found = scan(nodes, asked)
         assert found is not None
+    _not_alone(place, nodes)
     key, leaves, slots = found
     there = place.there()
     for i in range(len(leaves)):
@@ -95,6 +102,90 @@ def evaluate(
         count(plan)
     nodes.clear()
     return plan
+
+
+def at_once(recorder: PlacedRecorder, op: Op, operands: tuple[Node, ...]) -> Any:
+    """The plan and the results of a call, run now; None: record it.
+
+    It runs now if it has always run by itself, and if a value was asked for since the last such
+    call: otherwise, as in a loop, several calls may become one program.
+    """
+    place = recorder.place
+    alone = _alone.get((place, op))
+    if alone is None or alone.times < _ALONE or recorder.pending or recorder.sources:
+        return None
+    if not place.asked:
+        return None
+    plan = alone.plan
+    program = plan.current
+    if program is None or observers:
+        return None
+    prepared = alone.prepared
+    if prepared is None or prepared.program is not program:
+        prepared = alone.prepared = Prepared(alone.slots, program)
+    buffers = []
+    for j, wanted in prepared.leaves:
+        value = operands[j][VALUE]
+        if type(value) is not lowering.Buffer or value.aval is not wanted:
+            return None
+        buffers.append(value)
+    if prepared.slots:
+        results = _with_numbers(plan, prepared, operands)
+        if results is None:
+            return None
+    else:
+        results = prepared.run(buffers, None, True)
+        STATS.compiled_runs += 1
+    place.asked = False
+    plan.runs += 1
+    STATS.cuts += 1
+    if prepared.moves:
+        count(plan)
+    return plan, results
+
+
+_ALONE = 2  # runs by itself, one after the other, before a call no longer waits for others
+
+
+class Prepared:
+    """What does not change from call to call: the program, and where its operands are."""
+
+    __slots__ = ("program", "run", "places", "leaves", "slots", "moves")
+
+    def __init__(self, slots: list[bool], program: Any) -> None:
+        """slots: for each operand of the call, whether it is a number."""
+        executable = program.executable
+        self.places = [j for j, slot in enumerate(slots) if not slot]
+        self.slots = [j for j, slot in enumerate(slots) if slot]
+        # the operand's place, and the description of the buffer that it must have
+        self.leaves = [
+            (self.places[j], wanted)
+            for j, wanted in zip(program.leaves, executable.wanted, strict=False)
+        ]
+        self.program, self.run, self.moves = program, executable.run, bool(executable.collectives)
+
+
+def _with_numbers(plan: Plan, prepared: Prepared, operands: tuple[Node, ...]) -> Any:
+    """Run with numbers that may differ from call to call; None: not now."""
+    numbers = [operands[j][VALUE] for j in prepared.slots]
+    into: list[Any] = []
+    try:
+        plan.run([operands[j] for j in prepared.places], numbers, into)
+    except lowering.Unfinished:  # its program for other numbers is still being compiled
+        if plan.at_once:
+            raise
+        return None
+    return into[0]
+
+
+def _not_alone(place: Any, nodes: list[Node]) -> None:
+    """Calls among these did not run by themselves."""
+    if len(nodes) > 1 and _alone:
+        for node in nodes:
+            if node[OP].primitive.kind == "call":
+                alone = _alone.get((place, node[OP]))
+                if alone is not None:
+                    alone.times = 0
 
 
 def _fits(alone: Alone, nodes: list[Node]) -> bool:

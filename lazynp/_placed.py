@@ -49,7 +49,7 @@ from lazynp._trace import check_bounds, node_of, on_host, record_multiple
 class Place:
     """A device, or the devices of a mesh. Make one with `place_of` or `place_on`."""
 
-    __slots__ = ("devices", "mesh", "whole", "is_first", "members", "_there")
+    __slots__ = ("devices", "mesh", "whole", "is_first", "members", "asked", "_there")
 
     def __init__(self, devices: tuple[Device, ...], mesh: Mesh | None = None) -> None:
         self.devices, self.mesh = devices, mesh
@@ -57,6 +57,7 @@ class Place:
         self.whole = None if mesh is None else NamedSharding(mesh, PartitionSpec())
         self.is_first = mesh is None and devices == (first(),)
         self.members = tuple(sorted({d.process_index for d in devices}))  # the processes
+        self.asked = True  # a value has been asked for since the last call that did not wait
         self._there: Any = None
 
     def __repr__(self) -> str:
@@ -125,6 +126,7 @@ class Placed(Tracer):
         """Compute the value where it belongs: a buffer, or host data."""
         if self.place.is_first:
             return host_value(self.node)
+        self.place.asked = True
         if self.node[VALUE] is None:
             flush(local.recorder_of(self.place), self.node)
         if type(self.node[VALUE]) is Later:

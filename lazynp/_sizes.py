@@ -489,10 +489,11 @@ def compared(name: str, a: Dim, b: Any) -> Any:
     return Test(name, a, b)
 
 
-def undecided(what: Any) -> BaseException:
-    """The error of needing a value: in the user's code, or in a function of ours."""
+def undecided(what: Any, theirs: bool = False) -> BaseException:
+    """The error of needing a value: in the user's code, or in a function of ours. theirs: it is the
+    user's code that asks, through one of ours (iteration)."""
     frame: Any = _getframe(2)
     name = frame.f_code.co_filename
-    if name.startswith(_PACKAGE) and not name.startswith(_CONTROL):
+    if not theirs and name.startswith(_PACKAGE) and not name.startswith(_CONTROL):
         return _hooks[0].unwritten(what, frame)
     return _hooks[0].unknown(what)

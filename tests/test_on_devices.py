@@ -58,6 +58,53 @@ def test_a_loop_elsewhere_needs_few_programs() -> None:
     assert counted.compiles <= 5, counted
 
 
+@on_eight
+def test_a_jitted_call_that_always_runs_by_itself_does_not_wait() -> None:
+    x = rows(8, 4)
+    value = numpy.asarray(x)
+    f = np.jit(lambda x, c: (np.sin(x) * c, {"sum": x.sum(1)}))
+
+    def runs(x: Any, c: float, more: bool = False) -> int:
+        """How many programs run in the call; the results are compared with NumPy's."""
+        with Counted() as counted:
+            y, others = f(x, c)
+        y = y + x if more else y
+        want = numpy.sin(value) * c
+        numpy.testing.assert_allclose(y, want + value if more else want)
+        numpy.testing.assert_allclose(others["sum"], value.sum(1))
+        assert y.sharding == x.sharding
+        return counted.compiled_runs
+
+    assert [runs(x, 2.0) for _ in range(4)] == [0, 0, 0, 1]
+    assert "jit" in str(np.explain(f(x, 2.0)[0]).jaxpr)
+    np.materialize(x)
+    assert [runs(x, c) for c in (3.0, 4.0)] == [1, 1]
+    pending = x + 1
+    assert runs(x, 2.0, more=True) == 0  # it runs with what is pending
+    numpy.testing.assert_allclose(pending, value + 1)
+    assert [runs(x, 2.0) for _ in range(3)] == [0, 0, 1]
+    other = np.device_put(value, "cpu:3")
+    assert [runs(other, 2.0) for _ in range(4)] == [0, 0, 0, 1] and runs(x, 2.0) == 1
+    x += 1
+    value = value + 1
+    np.materialize(x)
+    assert runs(x, 2.0) == 1
+
+
+@on_eight
+def test_calls_in_a_loop_that_reads_nothing_become_one_program() -> None:
+    x = rows(8, 4)
+    value = numpy.asarray(x)
+    f = np.jit(lambda x: np.sin(x) * 2)
+    for _ in range(4):  # they run by themselves at first
+        np.materialize(f(x))
+    with Counted() as counted:
+        for _ in range(40):
+            x, value = f(x), numpy.sin(value) * 2
+        numpy.testing.assert_allclose(x, value)
+    assert counted.compiled_runs <= 20
+
+
 def rows(*shape: int) -> Any:
     """An array split by rows over eight devices."""
     mesh = np.make_mesh((8,), ("x",))

@@ -228,6 +228,11 @@ VALUES = {"a": numpy.linspace(0.5, 2.0, 6), "m": numpy.eye(3) + numpy.arange(9.0
         "n.searchsorted(a, a)", "n.nonzero(a > 1)[0]", "n.pad(a, 1)", "n.add.reduce(a)",
         "n.multiply.outer(a, a)", "n.modf(a)[0]", "n.histogram(a)[0]", "n.cov(m)", "n.diag(a)",
         "n.add([1, 2], 1)",
+        # of Python's numbers and lists alone
+        "n.add(1, 2)", "n.sin(1.0)", "n.power(2, 3)", "n.prod(3)", "n.round(1.5, 1)",
+        "n.stack([1.0, 2.0])", "n.sort([2, 1])", "n.dot([1, 2], [3, 4])", "n.fft.fft([1, 2])",
+        "n.linalg.inv([[1, 2], [3, 5]])", "n.unique([1, 2])", "n.histogram([1, 2])[0]",
+        "n.clip(3, 1, 2)", "n.nonzero([1, 0])[0]", "n.interp(1.5, [1, 2], [3, 4])",
     ],
 )  # fmt: skip
 @on_eight

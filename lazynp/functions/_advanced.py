@@ -43,7 +43,7 @@ from lazynp.functions._masks import (
     set_selected,
 )
 from lazynp.functions._operands import as_array, broadcast, cast
-from lazynp.functions._places import InBounds, count_true, places
+from lazynp.functions._places import InBounds, count_true, known_places, places
 from lazynp.functions._refused import refused_as
 from lazynp.functions._selected import Selection, selection, store_selection
 from lazynp.functions._stores import host_index
@@ -231,9 +231,7 @@ def bounded(index: Any, length: int, axis: int) -> Array:
             value = value.astype(np.int64)
             value = np.where(value < 0, value + length, value)
             return new_array(from_host(value))
-    if isinstance(index, Array):
-        return cast(index, np.int64)
-    return new_array(from_host(value.astype(np.int64)))
+    return known_places(index, value, length)
 
 
 def _bounded_when_known(value: Any, least: int, length: Any, axis: int) -> Array:

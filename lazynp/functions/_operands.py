@@ -12,8 +12,9 @@ from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, new_sca
 from lazynp._avals import on_device
 from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
-from lazynp._node import leaf
+from lazynp._node import Node, leaf
 from lazynp._overrides import ask
+from lazynp._recorder import elsewhere, local
 from lazynp._strides import dense_order, may_write
 from lazynp.functions._nested import assemble, holds_lazy, opened
 from lazynp.functions._stores import write_into
@@ -55,7 +56,12 @@ def as_array(x: Any) -> Array:
 def scalar_array(x: Any) -> Array:
     """A Python scalar as a 0-d Array of NumPy's dtype for it."""
     value = np.asarray(x)  # an object if no integer dtype holds it
-    return new_array(leaf(value if value.dtype.kind == "O" else value[()]))
+    return new_array(there_by_default(leaf(value if value.dtype.kind == "O" else value[()])))
+
+
+def there_by_default(node: Node) -> Node:
+    """What was made of no array, where new arrays are made."""
+    return elsewhere[0](node) if elsewhere and not local.recorder.staging else node
 
 
 def plain(x: Any) -> Array:

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array
+from lazynp._array import Array, from_host, new_array
 from lazynp._dimensions import count_of
 from lazynp._flush import host_value
+from lazynp._recorder import local
 from lazynp._sizes import Dim
 from lazynp._values import knowable
+from lazynp.functions._operands import cast
 from lazynp.primitives import elementwise, reduction, shaping, sorting
 
 _INT64 = np.dtype(np.int64)
@@ -48,6 +50,21 @@ def count_true(mask: Array) -> Any:
     """How many elements are true: an int, or a size."""
     count = None if knowable(mask._read()) else count_of(mask)
     return int(np.count_nonzero(host_value(mask._read()))) if count is None else count
+
+
+def known_places(index: Any, value: np.ndarray[Any, Any], length: Any) -> Array:
+    """An index array in bounds, of these values, as int64.
+
+    A staged function makes one that counts all places of the axis anew. As data, it would belong to
+    every device; so, XLA knows what it counts, and devices that split the axis need no others.
+    """
+    if local.recorder.staging and type(length) is int and value.size == length > 1:
+        axis = value.shape.index(length) if length in value.shape else None
+        if axis is not None and np.array_equal(value.ravel(), np.arange(length)):
+            return shaping.iota(shape=value.shape, axis=axis, dtype=_INT64)
+    if isinstance(index, Array):
+        return cast(index, _INT64)
+    return new_array(from_host(value.astype(np.int64)))
 
 
 class InBounds:

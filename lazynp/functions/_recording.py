@@ -36,12 +36,12 @@ from lazynp._node import (
 from lazynp._positions import user_frame
 from lazynp._primitive import Primitive
 from lazynp._quiet import quiet_result
-from lazynp._recorder import Recorder, known, local, staged
+from lazynp._recorder import Recorder, elsewhere, known, local, staged
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._trace import check_bounds, node_of, record_traced, scalar_node, staging
 from lazynp._values import watched
 from lazynp.functions._fitting import check_narrowed
-from lazynp.functions._operands import operand_of
+from lazynp.functions._operands import operand_of, there_by_default
 from lazynp.functions._scalars import AVALS
 
 Slow = Callable[..., Any]
@@ -380,6 +380,8 @@ def _made(op: Op, operands: tuple[Any, ...]) -> Any:
     node = scalar_node(op, operands) if op.scalar and not watched() else None
     if node is None:
         node = node_of(op, operands)
+    if elsewhere and list not in map(type, operands):
+        node = there_by_default(node)
     if op.host and op.scalar and not on_device(op.aval.dtype):
         return _host_scalar(node)
     return wrap(node)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._dimensions import require
+from lazynp._dimensions import require, require_all
 from lazynp._extents import slice_extent
 from lazynp._sizes import is_size, smallest
 from lazynp._values import seen_value
@@ -154,8 +154,11 @@ def _insert_at(x: Array, places: Any, values: Any, axis: int, obj: Any) -> Array
     n, index = x.shape[axis], places.item()
     if places.dtype.kind not in "biu":
         raise TypeError("slice indices must be integers or None or have an __index__ method")
-    if not -n <= index <= n:
-        raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
+    require_all(
+        (n - index, n + index),
+        lambda n: IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}"),
+        n,
+    )
     index += n if index < 0 else 0
     values = array(values, copy=None, ndmin=x.ndim, dtype=x.dtype)
     if places.ndim == 0:  # a[:, 0, :] = ... broadcasts differently from a[:, [0], :] = ...

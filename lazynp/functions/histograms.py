@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._extents import known_empty
 from lazynp._flush import host_value
+from lazynp._sizes import Size, largest
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._checks import asking, refuse, traced
 from lazynp.functions._eager import by_numpy
@@ -35,7 +37,7 @@ def _add_up(places: Array, weights: Any, size: int) -> Array:
     if weights is None:
         weights = shaping.full(1, shape=places.shape, dtype=_INT64)
     zeros = shaping.full(0, shape=(size,), dtype=weights.dtype)
-    if places.size == 0 or size == 0:
+    if known_empty(places.size) or known_empty(size):
         return zeros
     return indexing.put(zeros, weights, places, axes=(0,), mode="add")
 
@@ -191,6 +193,13 @@ def _refuse_falling(edges: Array, message: str) -> None:
     refuse(ufuncs.greater(part(edges, 0, 0, n - 1), part(edges, 0, 1, n)), ValueError, message)
 
 
+def _or_zero_and_one(x: Array) -> Array:
+    """The elements, and 0 and 1 if there turn out to be none."""
+    missing = largest(1 - x.size, 0)
+    ends = [shaping.full(k, shape=(missing,), dtype=x.dtype) for k in (0, 1)]
+    return shaping.concatenate(shaping.reshape(x, shape=(x.size,)), *ends, axis=0)
+
+
 def _even_edges_later(x: Array, bins: int, range: Any) -> tuple[Array, Any]:
     """The same edges for traced data or a traced range; errors are raised later."""
     if bins < 1:
@@ -199,10 +208,11 @@ def _even_edges_later(x: Array, bins: int, range: Any) -> tuple[Array, Any]:
         first, last = map(as_array, range)
         message = "max must be larger than min in range parameter."
         refuse(ufuncs.greater(first, last), ValueError, message)
-    elif x.size == 0:
+    elif known_empty(x.size):
         first, last = as_array(0), as_array(1)
     else:
-        first, last = as_array(reductions.min(x)), as_array(reductions.max(x))
+        some = _or_zero_and_one(x) if type(x.size) is Size else x
+        first, last = as_array(reductions.min(some)), as_array(reductions.max(some))
     which = "autodetected" if range is None else "supplied"
     finite = ufuncs.logical_and(ufuncs.isfinite(first), ufuncs.isfinite(last))
     refuse(ufuncs.logical_not(finite), ValueError, f"{which} range is not finite")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -49,7 +50,7 @@ def _lanes(x: Array, axis: Any) -> tuple[Array, tuple[int, ...]]:
     ones = kept_shape(x.shape, axes)
     x = shaping.transpose(x, permutation=(*kept, *axes))
     lanes = x.shape[: len(kept)]
-    size = int(np.prod(x.shape[len(kept) :], dtype=np.int64))
+    size = math.prod(x.shape[len(kept) :])
     return shaping.reshape(x, shape=(*lanes, size)), ones
 
 
@@ -136,13 +137,15 @@ def nanmedian(
     """See `numpy.nanmedian`. `overwrite_input` has no effect."""
     x = as_array(a)
     keepdims = keepdims is not NO_VALUE and keepdims
-    if x.size == 0:
+    if known_empty(x.size):
         return nan_reductions.nanmean(x, axis, out=out, keepdims=keepdims)
     if needs_host(x) or _can_go(x, out):
         return host_into(np.nanmedian, x, axis, out=out, keepdims=keepdims)
     if x.dtype.kind not in "fc":
         return median(x, axis, out, keepdims=keepdims)
     rows, ones = _lanes(x, axis)
+    if is_size(rows.shape[-1]):
+        rows = _never_empty(rows)
     ordered, count = _ordered(rows)
     below = _pick(ordered, ufuncs.maximum(ufuncs.floor_divide(ufuncs.subtract(count, 1), 2), 0))
     above = _pick(ordered, ufuncs.minimum(ufuncs.floor_divide(count, 2), rows.shape[-1] - 1))
@@ -304,7 +307,10 @@ def _quantile(
     none = IndexError("index -1 is out of bounds for axis 0 with size 0")
     if known_empty(n):
         raise none
-    require_some(n, none)
+    if skip_nan and is_size(n):  # without numbers, the result is nan
+        rows = _never_empty(rows)
+    else:
+        require_some(n, none)
     lanes = rows.shape[:-1]
     # a single q stays 0-d, so that values computed from it alone are computed now, on the host
     q_column = as_array(q)
@@ -399,7 +405,7 @@ def _public(
             getattr(np, name),
             x, q, axis, out=out, method=method, keepdims=keepdims, weights=weights,
         )  # fmt: skip
-    if skip_nan and x.size == 0:
+    if skip_nan and known_empty(x.size):
         return nan_reductions.nanmean(x, axis, out=out, keepdims=keepdims)
     skipped = skip_nan and x.dtype.kind == "f"
     result, ones = _quantile(x, values, weak, axis, method, skipped)

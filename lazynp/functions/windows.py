@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import index
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from lazynp._array import Array
+from lazynp._sizes import Size
 from lazynp.functions import ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import part
@@ -27,55 +29,55 @@ def _check_numbers(*given: Any) -> None:
         np.array([0.0, *map(np.zeros, shapes)])
 
 
-def _of_few(M: Any) -> tuple[float, Any]:
-    """The number of points, and the window if it has at most one."""
+def _window(M: Any, formula: Callable[[Any, Any], Any]) -> Any:
+    """The window of so many points. formula: of the numbers 1 - M, 3 - M, ..., M - 1, and of M - 1,
+    if there are at least two points.
+    """
+    if type(M) is Size:
+        of_one = ufuncs.equal(M, 1)
+        return where(of_one, 1.0, formula(arange(1 - M, M, 2), where(of_one, 1.0, M - 1)))
     _check_numbers(M)
     M = float(M)
-    return M, zeros(0) if M < 1 else ones(1) if M == 1 else None
+    if M <= 1:
+        return zeros(0) if M < 1 else ones(1)
+    return formula(arange(1 - M, M, 2), M - 1)
 
 
 def bartlett(M: Any) -> Any:
     """See `numpy.bartlett`."""
-    M, few = _of_few(M)
-    if few is not None:
-        return few
-    n = arange(1 - M, M, 2)
-    return where(ufuncs.less_equal(n, 0), 1 + n / (M - 1), 1 - n / (M - 1))
-
-
-def _cosine(M: float) -> Any:
-    n = arange(1 - M, M, 2)
-    return np.pi * n / (M - 1)
+    return _window(M, lambda n, m: where(ufuncs.less_equal(n, 0), 1 + n / m, 1 - n / m))
 
 
 def blackman(M: Any) -> Any:
     """See `numpy.blackman`."""
-    M, few = _of_few(M)
-    if few is not None:
-        return few
-    n = arange(1 - M, M, 2)
-    return 0.42 + 0.5 * ufuncs.cos(_cosine(M)) + 0.08 * ufuncs.cos(2.0 * np.pi * n / (M - 1))
+    cos = ufuncs.cos
+    return _window(
+        M, lambda n, m: 0.42 + 0.5 * cos(np.pi * n / m) + 0.08 * cos(2.0 * np.pi * n / m)
+    )
 
 
 def hanning(M: Any) -> Any:
     """See `numpy.hanning`."""
-    M, few = _of_few(M)
-    return few if few is not None else 0.5 + 0.5 * ufuncs.cos(_cosine(M))
+    return _window(M, lambda n, m: 0.5 + 0.5 * ufuncs.cos(np.pi * n / m))
 
 
 def hamming(M: Any) -> Any:
     """See `numpy.hamming`."""
-    M, few = _of_few(M)
-    return few if few is not None else 0.54 + 0.46 * ufuncs.cos(_cosine(M))
+    return _window(M, lambda n, m: 0.54 + 0.46 * ufuncs.cos(np.pi * n / m))
 
 
 def kaiser(M: Any, beta: Any) -> Any:
     """See `numpy.kaiser`."""
+    if type(M) is Size:
+        of_one = ufuncs.equal(M, 1)
+        window = _kaiser(arange(0, M), where(of_one, 1.0, (M - 1) / 2.0), beta)
+        return where(of_one, 1.0, window)
     _check_numbers(M, beta)
     M = float(M)
-    if M == 1:
-        return ones(1)
-    n, alpha = arange(0, M), (M - 1) / 2.0
+    return ones(1) if M == 1 else _kaiser(arange(0, M), (M - 1) / 2.0, beta)
+
+
+def _kaiser(n: Any, alpha: Any, beta: Any) -> Any:
     inner = ufuncs.sqrt(1 - ufuncs.square((n - alpha) / alpha))
     return i0(beta * inner) / i0(beta)
 

@@ -328,7 +328,6 @@ class Spread:
         self, buffers: Sequence[Any], into: list[Any] | None = None, checked: bool = False
     ) -> list[Any]:
         """Run on buffers with exactly the descriptions in `wanted`; see `Executable.run`."""
-        into = [] if into is None else into
         if is_forked():
             refuse_fork()
         if _closing.closing:
@@ -340,6 +339,8 @@ class Spread:
             room_for_arrays(self.large)
         _compat.collect_garbage()
         try:
+            if into is None:
+                return self._consume(self._run(buffers))
             into[:] = map(self._consume, map(self._run, (buffers,)))
             return into[0]
         except _compat.JaxRuntimeError as e:

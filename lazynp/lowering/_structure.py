@@ -48,6 +48,15 @@ def _reachable(value: Value, size: int | None = None) -> set[Value]:
     return found
 
 
+def _same_axis(before: Sequence[int], after: Sequence[int], axis: int) -> int | None:
+    """Where an axis is after a reshape that only adds and drops axes of length one; else None."""
+    kept = [i for i, n in enumerate(before) if n != 1]
+    now = [i for i, n in enumerate(after) if n != 1]
+    if axis not in kept or [before[i] for i in kept] != [after[i] for i in now]:
+        return None
+    return now[kept.index(axis)]
+
+
 class Structure(Elementwise):
     """Operations that move or combine elements."""
 
@@ -76,7 +85,10 @@ class Structure(Elementwise):
             return x
         if x.static is not None:
             return Value("", out, x.static, x.literal)
-        return self.op("stablehlo.reshape", x, out=out)
+        made = self.op("stablehlo.reshape", x, out=out)
+        if x.counts is not None:
+            made.counts = _same_axis(x.aval.shape, out.shape, x.counts)
+        return made
 
     def transpose(self, x: Value, perm: Sequence[int]) -> Value:
         if tuple(perm) == tuple(range(x.aval.ndim)):

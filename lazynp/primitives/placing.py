@@ -27,7 +27,7 @@ from lazynp._placed import (
     placed_in,
 )
 from lazynp._primitive import Primitive
-from lazynp._processes import process_index
+from lazynp._processes import process_count, process_index
 from lazynp._recorder import local
 from lazynp._shardings import NamedSharding, PartitionSpec, SingleDeviceSharding, sharding_on
 
@@ -61,7 +61,8 @@ def target_of(device: Any, committed: bool = True) -> Target:
     if isinstance(device, SingleDeviceSharding):
         device = next(iter(device.device_set))
     device = find_own(device)
-    if device == first() and config.cpu_devices == 1 and config.device == "cpu":
+    alone = config.cpu_devices == 1 and config.device == "cpu" and process_count() == 1
+    if alone and device == first():
         return NOWHERE  # nothing can lie elsewhere: it makes no difference
     return Target(place_of(device), committed)
 

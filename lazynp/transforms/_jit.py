@@ -41,6 +41,7 @@ from lazynp.transforms._static import (
     is_name,
     numbers,
     places_and_names,
+    same_place,
     strings,
 )
 from lazynp.transforms._traced import Traced, for_sizes, run, trace
@@ -200,7 +201,7 @@ class Jitted:
         """
         try:
             return self._split_and_traced(args, kwargs, moving)
-        except (TypeError, ValueError, IndexError):
+        except (TypeError, ValueError, IndexError) as first:
             if (
                 self._fixed
                 or not (self._implied and self.retries)
@@ -210,8 +211,10 @@ class Jitted:
             self._fixed = True
             try:
                 found = self._split_and_traced(args, kwargs, moving)
-            except BaseException:
+            except BaseException as second:
                 self._fixed = False
+                if same_place(first, second):  # what an int is was not the matter
+                    raise first from None
                 raise
             self._simple = False
             return found

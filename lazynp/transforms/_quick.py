@@ -15,7 +15,19 @@ from typing import Any
 from lazynp._array import NDArray, Scalar, begin, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, TracedAval
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import AVAL, OP, Node, Op, aval_of_node, leaf, op_of, projection, tracer_node
+from lazynp._node import (
+    AVAL,
+    OP,
+    VALUE,
+    Node,
+    Op,
+    aval_of_node,
+    leaf,
+    op_of,
+    projection,
+    tracer_node,
+)
+from lazynp._on_devices import at_once
 from lazynp._placed import Placed, enter, placed_in
 from lazynp._positions import user_frame
 from lazynp._primitive import raise_found
@@ -121,11 +133,20 @@ class PlacedQuick(Quick):
     __slots__ = ()
 
     def call(self, args: tuple[Any, ...], nodes: tuple[Node, ...]) -> Any:
-        given = [placed_in(n) for n in nodes]
-        first: Any = next(p for p in given if p is not None)
-        inner = tuple([n if p is None else p.node for n, p in zip(nodes, given)])
+        first: Any = None
+        inner: Any = []
+        for n in nodes:
+            value = n[VALUE]
+            if type(value) is Placed:
+                first = value
+                n = value.node
+            inner.append(n)
+        inner = tuple(inner)
         place, committed = first.place, first.committed
         recorder = local.recorder_of(place)
+        found = None if place.shared else at_once(recorder, self.op, inner)
+        if found is not None:
+            return self._delivered(found, place, committed)
         outside = local.where is None
         if outside:
             frame = user_frame(_getframe(2))
@@ -143,6 +164,21 @@ class PlacedQuick(Quick):
             if outside:
                 local.where = None
         leaves = [make(out) for make, out in zip(self.makers, held)]
+        return leaves[0] if self.tree is None else tree_unflatten(self.tree, leaves)
+
+    def _delivered(self, found: Any, place: Any, committed: bool) -> Any:
+        """The results of a call that has run already."""
+        plan, values = found
+        if local.where is None:
+            frame = user_frame(_getframe(3))
+            code, offset = frame.f_code, frame.f_lasti
+        else:
+            code, offset = local.where
+        leaves = []
+        for make, op, value in zip(self.makers, self.projections, values):
+            placed = Placed([op, plan, value, code, offset], place, committed)
+            placed.code, placed.offset = code, offset
+            leaves.append(make(tracer_node(placed)))
         return leaves[0] if self.tree is None else tree_unflatten(self.tree, leaves)
 
 

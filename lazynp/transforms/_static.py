@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._positions import user_frame
 from lazynp.transforms._stack import name_of
 
 
@@ -81,3 +82,19 @@ def numbers(x: Any) -> tuple[int, ...]:
 
 def strings(x: Any) -> tuple[str, ...]:
     return () if x is None else (x,) if isinstance(x, str) else tuple(x)
+
+
+def same_place(first: BaseException, second: BaseException) -> bool:
+    """Whether two errors are TypeErrors that come from one instruction of the user's code."""
+    kinds = type(first), type(second)
+    return kinds == (TypeError, TypeError) and _place_of(first) == _place_of(second)
+
+
+def _place_of(error: BaseException) -> Any:
+    """The last of the user's instructions in the traceback."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        if user_frame(trace.tb_frame) is trace.tb_frame:
+            found = trace.tb_frame.f_code, trace.tb_lasti
+        trace = trace.tb_next
+    return found

@@ -279,6 +279,11 @@ def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], valu
     """What the call returns, after what it writes has been written."""
     made = [next(results) if kind[0] == "new" else None for kind in traced.outs]
     owners = {"argument": given.owners, "captured": traced.captured}
+    if values is not None and traced.written:
+        places = (traced.starts, given.starts, values)
+        for kind in traced.outs:  # a size that does not fit is found before anything is written
+            if kind[0] == "view":
+                _delivered(kind, None, owners, places)
     with write_lock:
         for (where, i), value in zip(traced.written, results, strict=True):
             if where == "value":

@@ -150,6 +150,10 @@ elif n > 2:
     try: np.device_put(A, some)
     except ValueError as e: assert f"process {k} has no device of" in str(e)
     else: raise AssertionError
+# what is committed to a process' own device stays there, also if it is the only one
+try: np.device_put(A, sharding) + np.device_put(A, np.local_devices()[0])
+except ValueError as e: assert "committed to different devices" in str(e)
+else: raise AssertionError
 """
 
 

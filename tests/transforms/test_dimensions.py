@@ -692,3 +692,34 @@ def test_gradients_of_random_programs(steps: Any) -> None:
         for f in (inside, outside):
             for a, b in zip(f(x, y), want, strict=True):
                 numpy.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9, err_msg=f"{n}, {m}")
+
+
+def test_iteration_says_what_to_write_instead() -> None:
+    for f in (list, lambda x: [v * 2 for v in x], lambda x: max(x), lambda x: [*x[:, None]]):
+        with pytest.raises(TypeError, match=r"the value of n is not known.*fori_loop or scan"):
+            np.jit(f, abstracted_axes={0: "n"})(X)
+
+
+def test_a_view_that_does_not_fit_is_found_before_anything_is_written() -> None:
+    def f(x: Any) -> Any:
+        x[0] = 9.0
+        return x.reshape(2, 3)
+
+    g = np.jit(f, abstracted_axes={0: "n"})
+    for n in (6, 4, 6):
+        x = np.ones(n)
+        if n == 6:
+            assert g(x).shape == (2, 3) and x[0] == 9
+        else:
+            with pytest.raises(ValueError, match=r"cannot reshape array of size 4 into shape"):
+                g(x)
+            assert x.tolist() == [1.0] * 4
+
+
+def test_jit_with_an_integer_tells_of_the_types_of_a_carry() -> None:
+    def f(n: Any) -> Any:
+        x = np.ones((n,))
+        return np.fori_loop(0, 3, lambda i, c: (c[0], np.ones((n + 1,))), (x, x))
+
+    with pytest.raises(TypeError, match=r"f64\[.*preserve_dimensions"):
+        np.jit(f)(2)

@@ -59,7 +59,7 @@ def along_axis(original: Function, argument: str = "x") -> Function:
             refuse(original.__name__, "options with which it returns several arrays")
         matrix = numpy.asarray(function(numpy.eye(n, dtype=x.dtype), axis=0))
         out = np.tensordot(matrix.astype(probe.dtype), np.moveaxis(x, axis, 0), axes=1)
-        return np.moveaxis(out, 0, axis)
+        return np.moveaxis(out, 0, axis) if probe.ndim else out
 
     return ours
 

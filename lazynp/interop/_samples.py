@@ -143,7 +143,7 @@ def linregress(x: Any, y: Any, alternative: str = "two-sided", **options: Any) -
 def density_estimate(self: Any, dataset: Any, bw_method: Any = None, weights: Any = None) -> Any:
     """`gaussian_kde.__init__`, for traced data, weights or bandwidth."""
     (data,) = inexact(dataset)
-    self.dataset = data = data if data.ndim > 1 else data[None]
+    self.dataset = data = np.atleast_2d(data)
     self.d, self.n = data.shape
     given = np.ones(self.n) if weights is None else np.asarray(weights, float)
     if given.shape != (self.n,):
@@ -171,7 +171,7 @@ def density_estimate(self: Any, dataset: Any, bw_method: Any = None, weights: An
 def _logarithms(self: Any, points: Any) -> Any:
     """log of weight times kernel, for each point and each element of the data."""
     (points,) = inexact(points)
-    points = points if points.ndim > 1 else points[None]
+    points = np.atleast_2d(points)
     if points.shape[0] != self.d:
         if points.shape != (1, self.d):
             raise ValueError(

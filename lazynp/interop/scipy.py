@@ -31,6 +31,7 @@ from lazynp.interop import (
     _linalg_more as linalg_more,
     _linear as linear,
     _matrix_functions as matrix,
+    _moments as moments,
     _quadrature as quadrature,
     _rotations as rotations,
     _samples as samples,
@@ -124,6 +125,7 @@ LINEAR: dict[str, dict[str, Function]] = {
     "scipy.ndimage": dict.fromkeys(
         "shift zoom rotate affine_transform spline_filter".split(), linear.of_whole
     ),
+    "scipy.integrate": {"romb": functools.partial(linear.along_axis, argument="y")},
     "scipy.interpolate": {"griddata": functools.partial(linear.of_whole, argument="values")},
     "scipy.sparse.linalg": {"spsolve": functools.partial(linear.of_whole, argument="b")},
 }
@@ -134,9 +136,12 @@ _DISCRETE = "scipy.stats._distn_infrastructure:rv_discrete"
 METHODS: dict[str, dict[str, Function]] = {
     _CONTINUOUS: {n: stats.density(n) for n in ("pdf", "logpdf")}
     | {n: stats.cumulative(n) for n in ("cdf", "logcdf", "sf", "logsf")}
-    | {n: stats.quantile(n) for n in ("ppf", "isf")},
+    | {n: stats.quantile(n) for n in ("ppf", "isf")}
+    | {n: moments.moment_of(n) for n in ("mean", "var", "std", "entropy")}
+    | {"median": moments.median},
     _DISCRETE: {n: stats.density(n, True) for n in ("pmf", "logpmf")}
-    | {n: stats.cumulative(n, True) for n in ("cdf", "logcdf", "sf", "logsf")},
+    | {n: stats.cumulative(n, True) for n in ("cdf", "logcdf", "sf", "logsf")}
+    | {n: moments.moment_of(n, True) for n in ("mean", "var", "std")},
     "scipy.stats._multivariate:multivariate_normal_gen": {
         "logpdf": stats.normal_of_vectors(True),
         "pdf": stats.normal_of_vectors(False),
@@ -204,7 +209,7 @@ SEARCHES: dict[str, dict[str, Function]] = {
         searches,
         "newton root_scalar root fsolve minimize minimize_scalar least_squares curve_fit",
     ),
-    "scipy.integrate": _named(integrals, "quad odeint solve_ivp"),
+    "scipy.integrate": _named(integrals, "quad quad_vec odeint solve_ivp"),
 }
 _TABLES = (FUNCTIONS, METHODS, ALWAYS, SEARCHES, LINEAR, STATIC)
 

@@ -129,14 +129,15 @@ def fitted(name: str) -> Any:
 
 
 def _without_values(kind: Any) -> bool:
-    return kind is None or isinstance(kind, str) or all(isinstance(e, (str, type(None))) for e in kind)
+    parts = kind if isinstance(kind, tuple) else (kind,)
+    return all(isinstance(e, (str, type(None))) for e in parts)
 
 
 # -- FITPACK ---------------------------------------------------------------------------------------
 
 
 def _beyond(x: Any, first: float, last: float, ext: Any) -> Any:
-    """What FITPACK does outside: 0 extrapolates, 1 gives zeros, 2 raises, 3 the value at the end."""
+    """Outside, FITPACK extrapolates (0), gives zeros (1), raises (2), or takes the end (3)."""
     outside = (x < first) | (x > last)
     if ext in (2, "raise"):
         check(outside.any(), ValueError, "Error code returned by spleval: 1")

@@ -81,7 +81,9 @@ def _unbounded(f: Callable[[Any], Any], a: Any, b: Any, low: Any, high: Any) -> 
     return lambda t: right(t) + left(t)
 
 
-def quad_vec(original: Any, f: Any, a: Any, b: Any, *rest: Any, args: Any = (), **named: Any) -> Any:
+def quad_vec(
+    original: Any, f: Any, a: Any, b: Any, *rest: Any, args: Any = (), **named: Any
+) -> Any:  # fmt: skip
     given = args if isinstance(args, tuple) else (args,)
     low, high = (float(plain(v)) for v in (a, b))
     finite = numpy.isfinite(low) and numpy.isfinite(high)

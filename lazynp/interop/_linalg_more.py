@@ -99,7 +99,7 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
 
 
 def polar(a: Any, side: str = "right") -> Any:
-    """By the root of A^H A or A A^H. Singular vectors of equal singular values have no derivative."""
+    """By the root of A^H A or A A^H: vectors of equal singular values have no derivative."""
     if side not in ("right", "left"):
         raise ValueError("`side` must be either 'right' or 'left'")
     (a,) = inexact(a)

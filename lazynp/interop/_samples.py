@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy
@@ -25,7 +24,7 @@ def iqr(
     if isinstance(scale, str):
         if scale.lower() != "normal":
             raise ValueError(f"{scale} not a valid scale for `iqr`")
-        scale = 2 * numpy.sqrt(2) * 0.4769362762044699  # of a normal distribution: 2 sqrt(2) erfinv(1/2)
+        scale = 2 * numpy.sqrt(2) * 0.4769362762044699
     high, low = (
         np.percentile(x, q, axis=axis, method=interpolation, keepdims=keepdims)
         for q in (max(rng), min(rng))

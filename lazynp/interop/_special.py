@@ -31,8 +31,9 @@ def _reference(*xs: Any, name: str, effect: bool) -> tuple[Any, ...]:
     if i is not None:
         xs = (*xs[:i], numpy.real(xs[i]).astype(numpy.int64), *xs[i + 1 :])
     called, _, place = name.partition(" ")
+    function = OWN.get(called) or getattr(scipy.special, called)
     with numpy.errstate(all="ignore"):
-        out = getattr(scipy.special, called)(*xs)
+        out = function(*xs)
     return (numpy.asarray(out[int(place)] if place else out),)
 
 
@@ -74,12 +75,12 @@ def function(name: str) -> Callable[..., Any]:
     return called
 
 
-def _beta_density(a: Any, b: Any, x: Any) -> Any:
+def beta_density(a: Any, b: Any, x: Any) -> Any:
     logs = np.special.xlogy(a - 1.0, x) + np.special.xlog1py(b - 1.0, -x)
     return np.exp(logs - np.special.betaln(a, b))
 
 
-def _t_density(df: Any, t: Any) -> Any:
+def t_density(df: Any, t: Any) -> Any:
     logs = np.special.gammaln((df + 1) / 2) - np.special.gammaln(df / 2)
     return np.exp(logs - (df + 1) / 2 * np.log1p(t * t / df)) / np.sqrt(df * math.pi)
 
@@ -137,14 +138,10 @@ def _binom_slope(n: Any, k: Any, out: Any, by_n: bool) -> Any:
     return np.where(pole, np.nan, value)
 
 
+OWN: dict[str, Callable[..., Any]] = {}  # functions of arrays of NumPy that SciPy lacks
 ROOT_PI = math.sqrt(math.pi)
 _ROOT_8_PI = math.sqrt(8 * math.pi)
 ROWS: dict[str, Sequence[Partial]] = {
-    "betainc": (None, None, lambda a, b, x, out: _beta_density(a, b, x)),
-    "betaincc": (None, None, lambda a, b, x, out: -_beta_density(a, b, x)),
-    "betaincinv": (None, None, lambda a, b, y, out: 1 / _beta_density(a, b, out)),
-    "stdtr": (None, lambda df, t, out: _t_density(df, t)),
-    "stdtrit": (None, lambda df, p, out: 1 / _t_density(df, out)),
     "erfcx": (lambda x, out: 2 * x * out - 2 / ROOT_PI,),
     "erfi": (lambda x, out: 2 / ROOT_PI * np.exp(x * x),),
     "erfcinv": (lambda y, out: -ROOT_PI / 2 * np.exp(out * out),),
@@ -223,7 +220,10 @@ ROWS: dict[str, Sequence[Partial]] = {
         None, None, lambda n, a, x, out: _lower("eval_genlaguerre", -1.0, n, a + 1, x),
     ),
     "eval_legendre": (
-        None, lambda n, x, out: _lower("eval_jacobi", (n + 1) / 2, n, np.ones_like(x), np.ones_like(x), x),
+        None,
+        lambda n, x, out: _lower(
+            "eval_jacobi", (n + 1) / 2, n, np.ones_like(x), np.ones_like(x), x
+        ),
     ),
     "eval_gegenbauer": (
         None, None, lambda n, a, x, out: _lower("eval_gegenbauer", 2 * a, n, a + 1, x),
@@ -292,7 +292,3 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     only("factorial", extend=(extend, "zero"))
     return np.special.factorial(n, exact)
-
-
-UFUNCS: dict[str, Callable[..., Any]] = {name: function(name) for name in ROWS}
-UFUNCS["bdtr"] = bdtr

@@ -9,16 +9,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
+import scipy
 
 import lazynp as np
 from lazynp.interop import _special
 from lazynp.interop._calls import inexact, refuse
-from lazynp.interop._special import ROOT_PI, Partial, bessel, call, gamma_density, on_scipy
+from lazynp.interop._special import (
+    ROOT_PI, Partial, bessel, beta_density, call, gamma_density, on_scipy, t_density,
+)
 
 
 
 def _over(f: Callable[[Any], Any], x: Any) -> Any:
-    """f(x) / x; 1 at 0. Near 0 the derivative of the quotient is the difference of large numbers."""
+    """f(x) / x; 1 at 0. Near 0 a derivative of the quotient is a difference of large numbers."""
     near = abs(x) < 0.1
     safe = np.where(near, 1.0, x)
     small = np.where(near, x, 0.0) ** 2
@@ -135,6 +138,70 @@ def _slope(f: Callable[..., Any], x: Any, *rest: Any) -> Any:
     return np.jvp(lambda x: f(x, *rest), (x,), (np.ones_like(x),))[1]
 
 
+# -- the incomplete beta function ------------------------------------------------------------------
+
+
+def _fraction_of_beta(a: Any, b: Any, x: Any) -> Any:
+    """I_x(a, b) by its continued fraction (Lentz), for x below the mean. a or b may be complex."""
+    tiny, numerator, inverse = 1e-300, 1.0 + 0j * a, 1 - (a + b) * x / (a + 1)
+    inverse = 1 / numpy.where(abs(inverse) < tiny, tiny, inverse)
+    value = inverse
+    for m in range(1, 2000):
+        for step in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            inverse = 1 / (1 + step * inverse)
+            numerator = 1 + step / numerator
+            value = value * inverse * numerator
+        if (abs(inverse * numerator - 1) < 1e-16).all():
+            break
+    gammaln = scipy.special.loggamma
+    logs = a * numpy.log(x) + b * numpy.log1p(-x) + gammaln(a + b) - gammaln(a) - gammaln(b)
+    return numpy.exp(logs) / a * value
+
+
+def _by_parameter(place: int) -> Callable[..., Any]:
+    """The derivative of I_x(a, b) by a or b: the imaginary part after a tiny imaginary step."""
+    step = 1e-30
+
+    def function(a: Any, b: Any, x: Any) -> Any:
+        ab = [a + 0j, b + 0j]
+        ab[place] = ab[place] + 1j * step
+        low = x <= (a + 1) / (a + b + 2)
+        first, second = numpy.where(low, ab, ab[::-1])
+        inside = (x > 0) & (x < 1)
+        at = numpy.where(inside, numpy.where(low, x, 1 - x), 0.5)
+        slope = _fraction_of_beta(first, second, at).imag / step
+        return numpy.where(inside, numpy.where(low, slope, -slope), 0.0 * (a + b + x))
+
+    return function
+
+
+BY_A, BY_B = "betainc-by-a", "betainc-by-b"
+_special.OWN.update({BY_A: _by_parameter(0), BY_B: _by_parameter(1)})
+
+
+def _incomplete(sign: float) -> Sequence[Partial]:
+    return (
+        lambda a, b, x, out: sign * call(BY_A, a, b, x),
+        lambda a, b, x, out: sign * call(BY_B, a, b, x),
+        lambda a, b, x, out: sign * beta_density(a, b, x),
+    )
+
+
+def _mixed(which: Any, a: Any, b: Any, x: Any, logarithm: Any) -> Any:
+    """The derivative of the density by a parameter."""
+    psi = np.special.digamma
+    return beta_density(a, b, x) * (logarithm - psi(which) + psi(a + b))
+
+
+def _student(df: Any, t: Any) -> Any:
+    """Student's distribution function."""
+    tail = call("betainc", df / 2, np.full_like(df, 0.5), df / (df + t * t)) / 2
+    return np.where(t > 0, 1 - tail, tail)
+
+
 # -- rows ------------------------------------------------------------------------------------------
 
 
@@ -167,8 +234,14 @@ ROWS: dict[str, Sequence[Partial]] = {
     "ellipk": (_complete(_first_by_m),),
     "ellipe": (_complete(_second_by_m),),
     "ellipkm1": (_near_one,),
-    "ellipkinc": (lambda phi, m, out: 1 / np.sqrt(1 - m * np.sin(phi) ** 2), lambda phi, m, out: _first_by_m(phi, m)),
-    "ellipeinc": (lambda phi, m, out: np.sqrt(1 - m * np.sin(phi) ** 2), lambda phi, m, out: _second_by_m(phi, m)),
+    "ellipkinc": (
+        lambda phi, m, out: 1 / np.sqrt(1 - m * np.sin(phi) ** 2),
+        lambda phi, m, out: _first_by_m(phi, m),
+    ),
+    "ellipeinc": (
+        lambda phi, m, out: np.sqrt(1 - m * np.sin(phi) ** 2),
+        lambda phi, m, out: _second_by_m(phi, m),
+    ),
     "ellipj 0": _jacobi(0),
     "ellipj 1": _jacobi(1),
     "ellipj 2": _jacobi(2),
@@ -186,6 +259,23 @@ ROWS: dict[str, Sequence[Partial]] = {
     "lambertw": (lambda z, k, out: 1 / (np.exp(out) * (1 + out)), None),
     "wrightomega": (lambda z, out: out / (1 + out),),
     "wofz": (lambda z, out: 2j / ROOT_PI - 2 * z * out,),
+    "betainc": _incomplete(1.0),
+    "betaincc": _incomplete(-1.0),
+    "betaincinv": (
+        lambda a, b, y, out: -call(BY_A, a, b, out) / beta_density(a, b, out),
+        lambda a, b, y, out: -call(BY_B, a, b, out) / beta_density(a, b, out),
+        lambda a, b, y, out: 1 / beta_density(a, b, out),
+    ),
+    "stdtr": (
+        lambda df, t, out: _slope(_student, df, t),
+        lambda df, t, out: t_density(df, t),
+    ),
+    "stdtrit": (
+        lambda df, p, out: -_slope(_student, df, out) / t_density(df, out),
+        lambda df, p, out: 1 / t_density(df, out),
+    ),
+    BY_A: (None, None, lambda a, b, x, out: _mixed(a, a, b, x, np.log(x))),
+    BY_B: (None, None, lambda a, b, x, out: _mixed(b, a, b, x, np.log1p(-x))),
     "gammaincinv": (_by_shape, lambda a, y, out: 1 / gamma_density(a, out)),
     "gammainccinv": (_by_shape, lambda a, y, out: -1 / gamma_density(a, out)),
     "struve": (None, _struve("struve")),
@@ -214,9 +304,11 @@ ROWS: dict[str, Sequence[Partial]] = {
         lambda x, q, out: -x * call("zeta", x + 1.0, q),
     ),
     "zetac": (lambda x, out: _slope(_hurwitz, x, np.ones_like(x)),),
-} | _kelvin("ber", "bei", -1.0) | _kelvin("bei", "ber", 1.0) | _kelvin("ker", "kei", -1.0) | _kelvin(
-    "kei", "ker", 1.0
-)  # fmt: skip
+    **_kelvin("ber", "bei", -1.0),
+    **_kelvin("bei", "ber", 1.0),
+    **_kelvin("ker", "kei", -1.0),
+    **_kelvin("kei", "ker", 1.0),
+}  # fmt: skip
 
 
 def _last(xs: Sequence[Any], k: int) -> list[Any]:
@@ -356,7 +448,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 _special.ROWS.update(ROWS)
 UFUNCS: dict[str, Callable[..., Any]] = (
-    {name: _special.function(name) for name in _special.ROWS if " " not in name}
-    | _special.UFUNCS
+    {name: _special.function(name) for name in _special.ROWS if name.isidentifier()}
+    | {"bdtr": _special.bdtr}
     | COMPOSED
 )

@@ -40,9 +40,7 @@ def _coefficients(self: Any) -> Any:
 # -- BSpline ---------------------------------------------------------------------------------------
 
 
-def spline(
-    self: Any, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0
-) -> Any:
+def spline(self: Any, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> Any:
     """`BSpline.__init__`, for traced coefficients."""
     if is_traced(t):
         refuse("BSpline", "the knots")
@@ -169,9 +167,7 @@ def univariate_at(self: Any, x: Any, nu: int = 0, ext: Any = None) -> Any:
     return _fitpack(t, c, k, x, nu, self.ext if ext is None else ext)
 
 
-def bivariate_at(
-    self: Any, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True
-) -> Any:
+def bivariate_at(self: Any, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
     """`BivariateSpline.__call__`: outside of the domain, the value at its border."""
     if not hasattr(self, "tck"):
         refuse("BivariateSpline", "splines on a sphere")

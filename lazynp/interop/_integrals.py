@@ -285,9 +285,7 @@ def _place_states(chain: _Chain, found: Any, t_span: Any, t_eval: Any) -> None:
         times[-1] = t_span[1]
     if t_eval is None and is_traced(t_span[0]):
         times[0] = t_span[0]
-    placed = [
-        chain.moved(y, p, t) for y, p, t in zip(chain.at(places), places, times, strict=True)
-    ]
+    placed = [chain.moved(y, p, t) for y, p, t in zip(chain.at(places), places, times, strict=True)]
     found.y = _with_value(np.stack(placed, axis=-1), found.y)
     if is_traced(times):
         found.t = np.stack([np.asarray(t) for t in times])

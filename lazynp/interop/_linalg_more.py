@@ -11,7 +11,7 @@ import lazynp as np
 from lazynp._recorder import local
 from lazynp.interop._calls import inexact, only, refuse
 from lazynp.interop._linalg import circulant, eigh, pinv, solve, toeplitz
-from lazynp.interop._matrix_functions import function_of, frechet, solve_sylvester
+from lazynp.interop._matrix_functions import frechet, function_of, solve_sylvester
 
 # -- equations of control --------------------------------------------------------------------------
 

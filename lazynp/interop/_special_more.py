@@ -15,9 +15,15 @@ import lazynp as np
 from lazynp.interop import _special
 from lazynp.interop._calls import inexact, refuse
 from lazynp.interop._special import (
-    ROOT_PI, Partial, bessel, beta_density, call, gamma_density, on_scipy, t_density,
+    ROOT_PI,
+    Partial,
+    bessel,
+    beta_density,
+    call,
+    gamma_density,
+    on_scipy,
+    t_density,
 )
-
 
 
 def _over(f: Callable[[Any], Any], x: Any) -> Any:

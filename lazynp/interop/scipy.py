@@ -192,8 +192,14 @@ ALWAYS: dict[str, dict[str, Function]] = {
     }
     | {
         n: samples.unavailable(n)
-        for n in ("integrate_gaussian", "integrate_box", "integrate_kde", "resample", "marginal",
-                  "set_bandwidth")
+        for n in (
+            "integrate_gaussian",
+            "integrate_box",
+            "integrate_kde",
+            "resample",
+            "marginal",
+            "set_bandwidth",
+        )
     },
 }
 STATIC: dict[str, dict[str, Function]] = {

@@ -152,7 +152,9 @@ _SHAPES: dict[str, Any] = {
 _OF_SCALE = (
     "norm expon uniform laplace logistic gumbel_r gumbel_l rayleigh halfnorm maxwell".split()
 )
-_WITH_ENTROPY = "norm expon uniform laplace logistic gumbel_r gamma beta lognorm weibull_min".split()
+_WITH_ENTROPY = (
+    "norm expon uniform laplace logistic gumbel_r gamma beta lognorm weibull_min".split()
+)
 
 
 def _moments(names: Any) -> Row:

@@ -9,7 +9,6 @@ import scipy.interpolate
 import scipy.spatial.transform
 from scipy import linalg, ndimage, signal, stats
 
-
 _rng = np.random.default_rng(42)
 XR = _rng.normal(size=(12, 3))
 IMG = np.add.outer(np.sin(np.arange(8)), np.cos(np.arange(8) * 0.7))

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 import scipy.spatial.distance
-from scipy import linalg, optimize, signal, special, stats
+from scipy import linalg, optimize, signal, stats
 from scipy.special import expit, gammaln, logsumexp
 from scipy.stats import norm
-
 
 _rng = np.random.default_rng(42)
 XR = _rng.normal(size=(12, 3))

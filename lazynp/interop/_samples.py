@@ -158,11 +158,12 @@ def density_estimate(self: Any, dataset: Any, bw_method: Any = None, weights: An
         self.covariance_factor = self.silverman_factor if silverman else self.scotts_factor
     else:
         raise ValueError("`bw_method` should be 'scott', 'silverman', a scalar or a callable.")
-    self.factor = self.covariance_factor()
+    factor: Any = self.covariance_factor()
+    self.factor = factor
     middle = data @ self._weights
     moved = data - middle[:, None]
     self._data_covariance = (moved * self._weights) @ moved.T / (1 - 1 / self._neff)
-    self.covariance = self._data_covariance * self.factor**2
+    self.covariance = self._data_covariance * factor**2
     self._lazynp = np.linalg.cholesky(self.covariance)
     return None
 

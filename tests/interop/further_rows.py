@@ -70,7 +70,7 @@ SPECIAL: dict[str, Row] = {
         sp.polygamma(I4, x + 1),
     ),
     "Kelvin": lambda x: tuple(
-        getattr(sp, n)(x + 0.5) for n in ("ber", "bei", "ker", "kei", "berp", "beip", "kerp", "keip")
+        getattr(sp, n)(x + 0.5) for n in "ber bei ker kei berp beip kerp keip".split()
     ),
     "cumulative": lambda x: (
         sp.chdtr(x + 1, x), sp.chdtrc(x + 1, x), sp.chdtri(x + 1, x * 0.5), sp.gdtr(x, x + 1, 0.7),
@@ -96,7 +96,9 @@ CURVES: dict[str, Row] = {
         si.BSpline(_INNER, x, 2, extrapolate="periodic")(_AT),
         si.BSpline(_KNOTS, A.T * x, 3, axis=1)(x),
     ),
-    "BSpline by its argument": lambda x: (si.BSpline(_INNER, V, 2)(x), si.BSpline(_KNOTS, V, 3)(x, 1)),
+    "BSpline by its argument": lambda x: (
+        si.BSpline(_INNER, V, 2)(x), si.BSpline(_KNOTS, V, 3)(x, 1),
+    ),
     "BSpline's derivative": lambda x: (
         si.BSpline(_KNOTS, x, 3).derivative()(x), si.BSpline(_INNER, x, 2).antiderivative()(x),
         si.BSpline(_INNER, x, 2).integrate(0.1, x[1]),

@@ -25,6 +25,7 @@ _NAMES = {
     "sumprod": "dot", "ulp": "spacing",
 }  # fmt: skip
 _UFUNCS = "scipy.special"
+_METHOD = type(np.zeros(0).dot)
 _NONE = frozenset({"remainder", "polar"})  # NumPy's of the name is something else, or there is none
 
 
@@ -33,6 +34,8 @@ def instead_of_math(frame: FrameType) -> str | None:
     if _library(frame) in ("scipy", "numpy"):
         return _instead_of_scipy(frame)
     called = _called(frame)
+    if type(called) is _METHOD and isinstance(called.__self__, np.ndarray):
+        return _instead_of_method(called.__name__)
     module, name = getattr(called, "__module__", None), getattr(called, "__name__", "")
     if isinstance(called, np.ufunc) and vars(sys.modules.get(_UFUNCS, math)).get(name) is called:
         return f"{_UFUNCS}.{name} takes no traced value: {_advice(_UFUNCS, name)}"
@@ -42,6 +45,13 @@ def instead_of_math(frame: FrameType) -> str | None:
     if "." not in ours and not hasattr(np, ours):
         return None
     return f"{module}.{name} takes no traced value: write np.{ours}"
+
+
+def _instead_of_method(name: str) -> str | None:
+    """For `a.dot(x)` with an array of NumPy's, which no operand's class can take over."""
+    if not hasattr(np, name):
+        return None
+    return f"numpy's method {name} takes no traced value: write np.{name}(array, ...)"
 
 
 def _library(frame: FrameType | None) -> str:
@@ -86,7 +96,7 @@ def _called(frame: FrameType) -> Any:
     first, *rest = found[1].decode().split(".")
     value = frame.f_locals.get(first, frame.f_globals.get(first))
     for name in rest:
-        if not isinstance(value, ModuleType):
+        if not isinstance(value, (ModuleType, np.ndarray)):
             return None
         value = getattr(value, name, None)
     return value

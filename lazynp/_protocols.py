@@ -150,7 +150,7 @@ def _beyond(function: np.ufunc) -> Any:
         return made
     if getattr(sys.modules.get("scipy.special"), name, None) is not function:
         return None
-    return import_module("lazynp.interop._special").UFUNCS.get(name)
+    return import_module("lazynp.interop._special_more").UFUNCS.get(name)
 
 
 def _of_user(result: Any) -> Any:

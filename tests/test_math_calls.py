@@ -6,14 +6,18 @@ import cmath
 import math
 from typing import Any
 
+import numpy
 import pytest
 
 import lazynp as np
 
+WEIGHTS = numpy.ones(2)
 CALLS: list[tuple[Any, Any, str]] = [
     (np.grad, lambda x: math.sin(x), "math.sin takes no traced value: write np.sin"),
     (np.jit, lambda x: math.gamma(x), "write np.special.gamma"),
     (np.jit, lambda x: cmath.phase(x), "cmath.phase takes no traced value: write np.angle"),
+    (np.grad, lambda x: WEIGHTS.dot([x, x]), "numpy's method dot .* write np.dot"),
+    (np.grad, lambda x: WEIGHTS.T.dot([x, x]), "numpy's method dot .* write np.dot"),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,8 @@ def array(
             return _make(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
     if type(object) is Size or type(object) is Test:
         object = of_size(object)
+    if isinstance(object, deque):
+        object = list(object)
     if isinstance(object, Array):
         if type(object) is not NDArray and type(object) is not Scalar:
             return _from_subclass(object, dtype, copy, order, subok, ndmin)

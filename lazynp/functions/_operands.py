@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,7 +24,8 @@ from lazynp.primitives import elementwise, shaping
 
 def operand_of(x: Any) -> Any:
     """`as_operand`, which keeps lazy arrays in a list lazy."""
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, (list, tuple, deque)):
+        x = list(x) if isinstance(x, deque) else x
         if holds_lazy(x):
             return assemble(x)._read()
         try:

@@ -24,7 +24,9 @@ def is_traced(x: Any) -> bool:
         return is_tracer(node) or not knowable(node)
     if isinstance(x, (list, tuple)):
         return any(map(is_traced, x))
-    return isinstance(x, dict) and any(map(is_traced, x.values()))
+    if isinstance(x, dict):
+        return any(map(is_traced, x.values()))
+    return hasattr(type(x), "_traced")  # an object of SciPy's with traced parts
 
 
 def any_traced(args: Any, kwargs: Any) -> bool:

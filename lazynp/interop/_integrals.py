@@ -7,6 +7,7 @@ would give differs within the tolerances. The values are those that SciPy return
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ import scipy
 
 import lazynp as np
 from lazynp.interop._calls import is_traced, refuse
-from lazynp.interop._searches import plain, valued
+from lazynp.interop._searches import moved, plain, valued
 
 _NODES, _WEIGHTS = numpy.polynomial.legendre.leggauss(21)
 
@@ -80,35 +81,76 @@ def _unbounded(f: Callable[[Any], Any], a: Any, b: Any, low: Any, high: Any) -> 
     return lambda t: right(t) + left(t)
 
 
+def quad_vec(
+    original: Any, f: Any, a: Any, b: Any, *rest: Any, args: Any = (), **named: Any
+) -> Any:  # fmt: skip
+    given = args if isinstance(args, tuple) else (args,)
+    low, high = (float(plain(v)) for v in (a, b))
+    finite = numpy.isfinite(low) and numpy.isfinite(high)
+    start = low if numpy.isfinite(low) else high if numpy.isfinite(high) else 0.0
+    if not is_traced((a, b, given)) and not is_traced(f(start, *given)):
+        return NotImplemented
+    if rest or not finite or named.get("full_output") or named.get("points") is not None:
+        refuse("quad_vec", "unbounded intervals, points, full_output, or options by place")
+    named = {k: plain(v) for k, v in named.items()} | {"full_output": True}
+    value, error, info = original(valued(f), low, high, args=plain(given), **named)
+    width = high - low
+    ends = [a + (b - a) * ((p - low) / width) for p in numpy.unique(info.intervals)]
+    parts = [_sum(lambda x: np.asarray(f(x, *given)), p, q) for p, q in itertools.pairwise(ends)]
+    return _with_value(sum(parts[1:], parts[0]), value)[()], error
+
+
 # -- differential equations ------------------------------------------------------------------------
+
+
+def _stages(f: Callable[..., Any], kind: Any, t: Any, h: Any, y: Any, slope: Any) -> Any:
+    """The slopes within a step of an explicit rule, and the state after it."""
+    slopes = [slope]
+    for s in range(1, kind.n_stages):
+        moved = sum(kind.A[s, j] * slopes[j] for j in range(s) if kind.A[s, j])
+        slopes.append(f(t + kind.C[s] * h, y + h * moved))
+    return slopes, y + h * sum(kind.B[j] * k for j, k in enumerate(slopes) if kind.B[j])
 
 
 def _replayed(f: Callable[..., Any], kind: Any, times: Any, y: Any, wanted: Any) -> list[Any]:
     """The states at `wanted`, by the steps between `times` of an explicit rule."""
-    stages, found, slope = kind.n_stages, [], f(times[0], y)
+    found, slope = [], f(times[0], y)
     direction = 1.0 if times[-1] >= times[0] else -1.0
     left = list(wanted)
     while left and left[0] == times[0]:
         found.append(y)
         left.pop(0)
     for t, after in zip(times[:-1], times[1:], strict=True):
-        h, slopes = after - t, [slope]
-        for s in range(1, stages):
-            moved = sum(kind.A[s, j] * slopes[j] for j in range(s) if kind.A[s, j])
-            slopes.append(f(t + kind.C[s] * h, y + h * moved))
-        new = y + h * sum(kind.B[j] * k for j, k in enumerate(slopes) if kind.B[j])
-        slope = f(after, new)
-        slopes.append(slope)
+        if not left:
+            break
+        h = after - t
+        slopes, new = _stages(f, kind, t, h, y, slope)
+        slopes.append(f(after, new))
         while left and direction * (left[0] - after) <= 0:
-            x = (left.pop(0) - t) / h
-            if x == 1:
-                found.append(new)
-                continue
-            powers = numpy.cumprod(numpy.full(kind.P.shape[1], x))
-            shares = kind.P @ powers
-            found.append(y + h * sum(w * k for w, k in zip(shares, slopes, strict=True)))
-        y = new
+            place = left.pop(0)
+            found.append(new if place == after else _within(f, kind, t, h, y, slopes, place))
+        y, slope = new, slopes[-1]
     return found
+
+
+def _within(
+    f: Callable[..., Any], kind: Any, t: Any, h: Any, y: Any, slopes: Any, place: Any
+) -> Any:
+    """The state inside of a step: by the rule's polynomial, or else by a shorter step."""
+    shares = getattr(kind, "P", None)
+    if not isinstance(shares, numpy.ndarray):
+        return _stages(f, kind, t, place - t, y, slopes[0])[1]
+    weights = shares @ numpy.cumprod(numpy.full(shares.shape[1], (place - t) / h))
+    return y + h * sum(w * k for w, k in zip(weights, slopes, strict=True))
+
+
+def _nearby(f: Callable[..., Any], t: Any, y: Any, by: Any) -> Any:
+    """The state at t + by, where by is 0 and has a derivative: right in the first four orders."""
+    k1 = f(t, y)
+    k2 = f(t + by / 2, y + by / 2 * k1)
+    k3 = f(t + by / 2, y + by / 2 * k2)
+    k4 = f(t + by, y + by * k3)
+    return y + by / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
 
 def _steps(name: str, fun: Any, span: Any, y0: Any, options: dict[str, Any]) -> Any:
@@ -118,8 +160,77 @@ def _steps(name: str, fun: Any, span: Any, y0: Any, options: dict[str, Any]) -> 
     return found.t
 
 
-_EXPLICIT = ("RK45", "RK23")
+class _Chain:
+    """A solution as a chain of steps on traced values."""
+
+    def __init__(self, f: Callable[..., Any], kind: Any, times: Any, y: Any) -> None:
+        self.f, self.kind, self.times, self.y = f, kind, times, y
+
+    def at(self, places: Any) -> list[Any]:
+        """The states at these values, in any order."""
+        places = numpy.asarray(places, float)
+        first, last = sorted((self.times[0], self.times[-1]))
+        if places.size and not (places.min() >= first and places.max() <= last):
+            refuse("solve_ivp", "places outside of t_span")
+        order = numpy.argsort(places if self.times[-1] >= self.times[0] else -places)
+        found = _replayed(self.f, self.kind, self.times, self.y, places[order])
+        return [found[i] for i in numpy.argsort(order)]
+
+    def moved(self, y: Any, place: Any, t: Any) -> Any:
+        """The state y at `place`, moved to t, which may be traced."""
+        return _nearby(self.f, place, y, t - place) if is_traced(t) else y
+
+    def solution(self, values: Any) -> Callable[[Any], Any]:
+        """`sol`, with SciPy's values."""
+
+        def sol(t: Any) -> Any:
+            places = numpy.asarray(plain(t), float)
+            times = np.asarray(t).reshape(-1)
+            states = [
+                self.moved(y, p, times[i])
+                for i, (y, p) in enumerate(
+                    zip(self.at(places.ravel()), places.ravel(), strict=True)
+                )
+            ]
+            out = np.stack(states, axis=-1) if places.ndim else states[0]
+            return _with_value(out, values(places))
+
+        return sol
+
+
+_EXPLICIT = ("RK45", "RK23", "DOP853")
 _OPTIONS = ("rtol", "atol", "first_step", "max_step")
+
+
+def _event(event: Any, given: Any) -> Any:
+    """An event as SciPy calls it, on values."""
+    if not callable(event):
+        refuse("solve_ivp", f"events of type {type(event).__name__}")
+
+    def called(t: Any, y: Any, *args: Any) -> Any:
+        return plain(np.asarray(event(t, y, *given)))
+
+    vars(called).update(vars(event) if hasattr(event, "__dict__") else {})
+    return called
+
+
+def _crossings(chain: _Chain, event: Any, given: Any, found: Any, i: int) -> None:
+    """The times and states of an event: where it is 0, by the implicit function theorem."""
+    times, states, ends = found.t_events[i], found.y_events[i], []
+    if not len(times):
+        return
+    for place, y in zip(times, chain.at(times), strict=True):
+        ends.append(_crossing(chain, event, given, float(place), y))
+    found.t_events[i] = np.stack([t for t, _ in ends])
+    found.y_events[i] = _with_value(np.stack([y for _, y in ends]), states)
+
+
+def _crossing(chain: _Chain, event: Any, given: Any, place: float, y: Any) -> Any:
+    def at(t: Any) -> Any:
+        return np.asarray(event(t, _nearby(chain.f, place, y, t - place), *given)).reshape(())
+
+    t = moved(at, place)
+    return t, _nearby(chain.f, place, y, t - place)
 
 
 def solve_ivp(
@@ -130,28 +241,54 @@ def solve_ivp(
     given = () if args is None else args
     begin, end = (float(plain(t)) for t in t_span)
     state = np.asarray(y0)
+    hits = [] if events is None else list(events) if isinstance(events, (tuple, list)) else [events]
 
     def f(t: Any, y: Any) -> Any:
         return np.asarray(fun(t, y[:, None], *given) if vectorized else fun(t, y, *given)).ravel()
 
     start = numpy.asarray(plain(state))
-    if not is_traced((y0, given)) and not is_traced(f(begin, np.asarray(start))):
+    tried = [f(begin, np.asarray(start)), *(e(begin, np.asarray(start), *given) for e in hits)]
+    if not is_traced((y0, given, t_span, t_eval, tried)):
         return NotImplemented
-    if is_traced(t_span) or is_traced(t_eval):
-        refuse("solve_ivp", "times that are traced")
-    if dense_output or events is not None:
-        refuse("solve_ivp", "dense_output and events")
     values = valued(f)
-    found = original(values, (begin, end), start, method, t_eval, **options)
+    found = original(
+        values, (begin, end), start, method, plain(t_eval), dense_output,
+        [_event(e, given) for e in hits] or None, **options,
+    )  # fmt: skip
     explicit = method if method in _EXPLICIT else "RK45"
     chosen = {k: v for k, v in options.items() if k in _OPTIONS}
-    times = _steps("solve_ivp", values, (begin, end), start, {"method": explicit, **chosen})
-    dtype = numpy.result_type(start.dtype, numpy.float64)
-    states = _replayed(
-        f, getattr(scipy.integrate, explicit), times, state.astype(dtype), found.t
-    )  # fmt: skip
-    found.y = _with_value(np.stack(states, axis=-1), found.y)
+    last = end if found.status != 1 else float(max((t[-1] for t in found.t_events if len(t)),
+                                                   key=lambda t: abs(t - begin)))  # fmt: skip
+    times = _steps("solve_ivp", values, (begin, last), start, {"method": explicit, **chosen})
+    first = state.astype(numpy.result_type(start.dtype, numpy.float64))
+    if is_traced(t_span[0]):
+        first = _nearby(f, t_span[0], first, begin - np.asarray(t_span[0]))
+    chain = _Chain(f, getattr(scipy.integrate, explicit), times, first)
+    for i, event in enumerate(hits):
+        _crossings(chain, event, given, found, i)
+    _place_states(chain, found, t_span, t_eval)
+    if dense_output:
+        found.sol = chain.solution(found.sol)
     return found
+
+
+def _place_states(chain: _Chain, found: Any, t_span: Any, t_eval: Any) -> None:
+    """`found.t` and `found.y`, with the derivatives of what was asked for."""
+    places = found.t
+    times: list[Any] = list(places)
+    if t_eval is not None:
+        times = list(np.asarray(t_eval)) if is_traced(t_eval) else times
+    elif found.status == 1:
+        ends = [t for t in found.t_events if len(t)]
+        times[-1] = max((t[-1] for t in ends), key=lambda t: abs(float(plain(t)) - places[0]))
+    else:
+        times[-1] = t_span[1]
+    if t_eval is None and is_traced(t_span[0]):
+        times[0] = t_span[0]
+    placed = [chain.moved(y, p, t) for y, p, t in zip(chain.at(places), places, times, strict=True)]
+    found.y = _with_value(np.stack(placed, axis=-1), found.y)
+    if is_traced(times):
+        found.t = np.stack([np.asarray(t) for t in times])
 
 
 def odeint(

@@ -14,7 +14,8 @@ from typing import Any
 import numpy
 
 import lazynp as np
-from lazynp.interop._special import UFUNCS, bdtr
+from lazynp.interop._special import bdtr
+from lazynp.interop._special_more import UFUNCS
 
 HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 

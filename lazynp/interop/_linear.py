@@ -59,7 +59,7 @@ def along_axis(original: Function, argument: str = "x") -> Function:
             refuse(original.__name__, "options with which it returns several arrays")
         matrix = numpy.asarray(function(numpy.eye(n, dtype=x.dtype), axis=0))
         out = np.tensordot(matrix.astype(probe.dtype), np.moveaxis(x, axis, 0), axes=1)
-        return np.moveaxis(out, 0, axis)
+        return np.moveaxis(out, 0, axis) if probe.ndim else out
 
     return ours
 
@@ -120,3 +120,13 @@ def order_filter(name: str) -> Function:
         return values[..., at[name]]
 
     return ours
+
+
+def median_of_odd(volume: Any = None, kernel_size: Any = None, *, input: Any = None) -> Any:
+    """medfilt, medfilt2d: zeros outside."""
+    (x,) = inexact(input if volume is None else volume)
+    sizes = numpy.broadcast_to(3 if kernel_size is None else kernel_size, x.ndim)
+    if (sizes % 2 != 1).any():
+        raise ValueError("Each element of kernel_size should be odd.")
+    values = _ranked("medfilt", x, sizes, None, "constant", 0.0, 0)
+    return values[..., values.shape[-1] // 2]

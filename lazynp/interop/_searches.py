@@ -26,8 +26,9 @@ _NEAR = 1e-3  # of Newton's next step, relative to x
 
 def plain(x: Any) -> Any:
     """The value, for SciPy; TypeError if a transformation hides it."""
-    if isinstance(x, tuple):
-        return tuple(map(plain, x))
+    if isinstance(x, (tuple, list)):
+        values = map(plain, x)
+        return list(values) if isinstance(x, list) else tuple(values)
     if not isinstance(x, np.ndarray) and not hasattr(x, "_read"):
         return x
     if not knowable(x._read()):
@@ -49,7 +50,7 @@ def _constant(x: Any) -> Any:
     return np.asarray(plain(x))
 
 
-def _moved(f: Callable[[Any], Any], x: Any, slope: Any = None) -> Any:
+def moved(f: Callable[[Any], Any], x: Any, slope: Any = None) -> Any:
     """The root x of f with its dependence on what f reads. The value of f at x counts as 0."""
     start = np.asarray(x, float)
     rest = _constant(f(start))
@@ -97,7 +98,7 @@ def scalar_root(original: Any, f: Any, *options: Any, **named: Any) -> Any:
         refuse(original.__name__, "full_output=True")
     values = tuple(map(plain, (a, b, *rest)))
     found = original(valued(f), *values, **{k: plain(v) for k, v in named.items()})
-    return _moved(_with(args, f), found)
+    return moved(_with(args, f), found)
 
 
 def newton(
@@ -114,7 +115,7 @@ def newton(
         refuse("newton", "full_output=True")
     named = {k: valued(v) if callable(v) else plain(v) for k, v in named.items()}
     found = original(valued(func), plain(x0), valued(fprime), plain(given), **named)
-    return _moved(_with(args, func), found)
+    return moved(_with(args, func), found)
 
 
 def root_scalar(original: Any, f: Any, args: Any = (), **named: Any) -> Any:
@@ -130,7 +131,7 @@ def root_scalar(original: Any, f: Any, args: Any = (), **named: Any) -> Any:
     named = {k: valued(v) if callable(v) else plain(v) for k, v in named.items()}
     found = original(valued(f), plain(given), **named)
     _check(found.converged, "root_scalar", found.flag)
-    found.root = _moved(_with(args, f), found.root)
+    found.root = moved(_with(args, f), found.root)
     return found
 
 
@@ -144,7 +145,7 @@ def root(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **name
     named = {k: valued(v) if callable(v) else plain(v) for k, v in named.items()}
     found = original(valued(fun), plain(x0), plain(given), *options, **named)
     _check(found.success, "root", found.message)
-    found.x = _moved(_with(args, fun), found.x)
+    found.x = moved(_with(args, fun), found.x)
     return found
 
 
@@ -157,7 +158,7 @@ def fsolve(original: Any, func: Any, x0: Any, args: Any = (), *options: Any, **n
     options = tuple(valued(v) for v in options)
     named = {k: valued(v) if callable(v) else plain(v) for k, v in named.items()}
     found = original(valued(func), plain(x0), plain(given), *options, **named)
-    return _moved(_with(args, func), found)
+    return moved(_with(args, func), found)
 
 
 # -- minima ----------------------------------------------------------------------------------------
@@ -227,7 +228,7 @@ def minimize(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **
 
     x = np.array(whole)
     if free.size:
-        x[free] = _moved(np.grad(of_free), whole[free], np.hessian(of_free))
+        x[free] = moved(np.grad(of_free), whole[free], np.hessian(of_free))
     found.x = x
     found.fun = f(found.x)
     return found
@@ -247,7 +248,7 @@ def minimize_scalar(original: Any, fun: Any, *options: Any, **named: Any) -> Any
     slack = 1e-4 * (bounds[1] - bounds[0]) if bounds is not None else 0.0
     if bounds is not None and min(found.x - bounds[0], bounds[1] - found.x) <= slack:
         refuse("minimize_scalar", "a minimum at a bound")
-    found.x = _moved(np.grad(f), numpy.asarray(found.x, float)[()])
+    found.x = moved(np.grad(f), numpy.asarray(found.x, float)[()])
     found.fun = f(found.x)
     return found
 
@@ -261,7 +262,7 @@ def _least(residuals: Callable[[Any], Any], x: Any) -> Any:
     def half(x: Any) -> Any:
         return 0.5 * (residuals(x) ** 2).sum()
 
-    return _moved(np.grad(half), x, np.hessian(half))
+    return moved(np.grad(half), x, np.hessian(half))
 
 
 def least_squares(

@@ -19,7 +19,7 @@ from lazynp.functions._checks import refuse as check
 from lazynp.interop._calls import on_host, only
 
 Partial = Callable[..., Any] | None
-_WHOLE_DEGREES = ("eval_hermite", "eval_hermitenorm")
+_WHOLE = {"eval_hermite": 0, "eval_hermitenorm": 0, "lambertw": 1}  # arguments that are integers
 
 
 def _partials(name: str) -> Sequence[Partial]:
@@ -27,10 +27,14 @@ def _partials(name: str) -> Sequence[Partial]:
 
 
 def _reference(*xs: Any, name: str, effect: bool) -> tuple[Any, ...]:
-    if name in _WHOLE_DEGREES:
-        xs = (xs[0].astype(numpy.int64), *xs[1:])
+    i = _WHOLE.get(name)
+    if i is not None:
+        xs = (*xs[:i], numpy.real(xs[i]).astype(numpy.int64), *xs[i + 1 :])
+    called, _, place = name.partition(" ")
+    function = OWN.get(called) or getattr(scipy.special, called)
     with numpy.errstate(all="ignore"):
-        return (numpy.asarray(getattr(scipy.special, name)(*xs)),)
+        out = function(*xs)
+    return (numpy.asarray(out[int(place)] if place else out),)
 
 
 def _jvp(primals: Any, tangents: Any, *, name: str, effect: bool) -> Any:
@@ -71,36 +75,31 @@ def function(name: str) -> Callable[..., Any]:
     return called
 
 
-def _beta_density(a: Any, b: Any, x: Any) -> Any:
+def beta_density(a: Any, b: Any, x: Any) -> Any:
     logs = np.special.xlogy(a - 1.0, x) + np.special.xlog1py(b - 1.0, -x)
     return np.exp(logs - np.special.betaln(a, b))
 
 
-def _t_density(df: Any, t: Any) -> Any:
+def t_density(df: Any, t: Any) -> Any:
     logs = np.special.gammaln((df + 1) / 2) - np.special.gammaln(df / 2)
     return np.exp(logs - (df + 1) / 2 * np.log1p(t * t / df)) / np.sqrt(df * math.pi)
 
 
-def _gamma_density(a: Any, x: Any) -> Any:
+def gamma_density(a: Any, x: Any) -> Any:
     return np.exp(np.special.xlogy(a - 1.0, x) - x - np.special.gammaln(a))
 
 
-def _call(name: str, *args: Any) -> Any:
+def call(name: str, *args: Any) -> Any:
     return function(name)(*args)
 
 
-def _bessel(name: str, before: float, after: float) -> Callable[..., Any]:
+def bessel(name: str, before: float, after: float) -> Callable[..., Any]:
     """(before J_{v-1} + after J_{v+1}) / 2."""
 
     def slope(v: Any, x: Any, out: Any) -> Any:
-        return 0.5 * (before * _call(name, v - 1.0, x) + after * _call(name, v + 1.0, x))
+        return 0.5 * (before * call(name, v - 1.0, x) + after * call(name, v + 1.0, x))
 
     return slope
-
-
-def _elliptic(m: Any, value: Any, at_zero: float) -> Any:
-    zero = m == 0
-    return np.where(zero, at_zero, value / np.where(zero, 1.0, 2 * m))
 
 
 def _root(delta: Any, r: Any) -> Any:
@@ -110,13 +109,13 @@ def _root(delta: Any, r: Any) -> Any:
 def _lower(name: str, factor: Any, n: Any, *args: Any) -> Any:
     """A multiple of the polynomial of one degree less; nothing where there is none."""
     none = n == 0
-    return np.where(none, 0.0, factor * _call(name, np.where(none, 0.0, n - 1.0), *args))
+    return np.where(none, 0.0, factor * call(name, np.where(none, 0.0, n - 1.0), *args))
 
 
 def _order_one(name: str, sign: float) -> Callable[..., Any]:
     """The derivative of a Bessel function of order 1 by those of orders 0 and 2."""
     general = {"j1": "jv", "y1": "yv", "k1": "kv"}[name]
-    return lambda x, out: 0.5 * (sign * _call(general, 0.0, x) - abs(sign) * _call(general, 2.0, x))
+    return lambda x, out: 0.5 * (sign * call(general, 0.0, x) - abs(sign) * call(general, 2.0, x))
 
 
 def _poisson(k: Any, m: Any, out: Any) -> Any:
@@ -139,23 +138,17 @@ def _binom_slope(n: Any, k: Any, out: Any, by_n: bool) -> Any:
     return np.where(pole, np.nan, value)
 
 
+OWN: dict[str, Callable[..., Any]] = {}  # functions of arrays of NumPy that SciPy lacks
 ROOT_PI = math.sqrt(math.pi)
 _ROOT_8_PI = math.sqrt(8 * math.pi)
 ROWS: dict[str, Sequence[Partial]] = {
-    "betainc": (None, None, lambda a, b, x, out: _beta_density(a, b, x)),
-    "betaincc": (None, None, lambda a, b, x, out: -_beta_density(a, b, x)),
-    "betaincinv": (None, None, lambda a, b, y, out: 1 / _beta_density(a, b, out)),
-    "gammaincinv": (None, lambda a, y, out: 1 / _gamma_density(a, out)),
-    "gammainccinv": (None, lambda a, y, out: -1 / _gamma_density(a, out)),
-    "stdtr": (None, lambda df, t, out: _t_density(df, t)),
-    "stdtrit": (None, lambda df, p, out: 1 / _t_density(df, out)),
     "erfcx": (lambda x, out: 2 * x * out - 2 / ROOT_PI,),
     "erfi": (lambda x, out: 2 / ROOT_PI * np.exp(x * x),),
     "erfcinv": (lambda y, out: -ROOT_PI / 2 * np.exp(out * out),),
     "dawsn": (lambda x, out: 1 - 2 * x * out,),
     "expi": (lambda x, out: np.exp(x) / x,),
     "exp1": (lambda x, out: -np.exp(-x) / x,),
-    "expn": (None, lambda n, x, out: -_call("expn", n - 1.0, x)),
+    "expn": (None, lambda n, x, out: -call("expn", n - 1.0, x)),
     "exprel": (lambda x, out: _exprel_slope(x),),
     "exp10": (lambda x, out: math.log(10.0) * out,),
     "cosm1": (lambda x, out: -np.sin(x),),
@@ -163,15 +156,11 @@ ROWS: dict[str, Sequence[Partial]] = {
     "rgamma": (lambda x, out: -np.special.digamma(x) * out,),
     "loggamma": (lambda x, out: np.special.digamma(x),),
     "spence": (lambda z, out: np.where(z == 1, -1.0, np.log(z) / np.where(z == 1, 1.0, 1 - z)),),
-    "ellipk": (
-        lambda m, out: _elliptic(m, _call("ellipe", m) / (1 - m) - out, math.pi / 8),
-    ),
-    "ellipe": (lambda m, out: _elliptic(m, out - _call("ellipk", m), -math.pi / 8),),
-    "j0": (lambda x, out: -_call("j1", x),),
+    "j0": (lambda x, out: -call("j1", x),),
     "j1": (_order_one("j1", 1.0),),
-    "y0": (lambda x, out: -_call("y1", x),),
+    "y0": (lambda x, out: -call("y1", x),),
     "y1": (_order_one("y1", 1.0),),
-    "k0": (lambda x, out: -_call("k1", x),),
+    "k0": (lambda x, out: -call("k1", x),),
     "k1": (_order_one("k1", -1.0),),
     "pdtr": (lambda k, m, out: 0.0 * k, lambda k, m, out: -_poisson(k, m, out)),
     "pdtrc": (lambda k, m, out: 0.0 * k, lambda k, m, out: _poisson(k, m, out)),
@@ -187,14 +176,14 @@ ROWS: dict[str, Sequence[Partial]] = {
         lambda h, a, out: -np.exp(-h * h / 2) * np.special.erf(a * h / math.sqrt(2)) / _ROOT_8_PI,
         lambda h, a, out: np.exp(-h * h * (1 + a * a) / 2) / (2 * math.pi * (1 + a * a)),
     ),
-    "jv": (None, _bessel("jv", 1.0, -1.0)),
-    "yv": (None, _bessel("yv", 1.0, -1.0)),
-    "iv": (None, _bessel("iv", 1.0, 1.0)),
-    "kv": (None, _bessel("kv", -1.0, -1.0)),
-    "ive": (None, lambda v, x, out: _bessel("ive", 1.0, 1.0)(v, x, out) - np.sign(x) * out),
-    "kve": (None, lambda v, x, out: _bessel("kve", -1.0, -1.0)(v, x, out) + out),
-    "k0e": (lambda x, out: out - _call("k1e", x),),
-    "k1e": (lambda x, out: out - _call("k0e", x) - out / x,),
+    "jv": (None, bessel("jv", 1.0, -1.0)),
+    "yv": (None, bessel("yv", 1.0, -1.0)),
+    "iv": (None, bessel("iv", 1.0, 1.0)),
+    "kv": (None, bessel("kv", -1.0, -1.0)),
+    "ive": (None, lambda v, x, out: bessel("ive", 1.0, 1.0)(v, x, out) - np.sign(x) * out),
+    "kve": (None, lambda v, x, out: bessel("kve", -1.0, -1.0)(v, x, out) + out),
+    "k0e": (lambda x, out: out - call("k1e", x),),
+    "k1e": (lambda x, out: out - call("k0e", x) - out / x,),
     "huber": (
         lambda delta, r, out: np.where(abs(r) <= delta, 0.0, abs(r) - delta),
         lambda delta, r, out: np.clip(r, -delta, delta),
@@ -217,12 +206,10 @@ ROWS: dict[str, Sequence[Partial]] = {
     ),
     "inv_boxcox": (lambda y, lmbda, out: out ** (1 - lmbda), None),
     "inv_boxcox1p": (lambda y, lmbda, out: (1 + out) ** (1 - lmbda), None),
-    "sindg": (lambda x, out: math.pi / 180 * _call("cosdg", x),),
-    "cosdg": (lambda x, out: -math.pi / 180 * _call("sindg", x),),
+    "sindg": (lambda x, out: math.pi / 180 * call("cosdg", x),),
+    "cosdg": (lambda x, out: -math.pi / 180 * call("sindg", x),),
     "tandg": (lambda x, out: math.pi / 180 * (1 + out * out),),
-    "ellipkinc": (lambda phi, m, out: 1 / np.sqrt(1 - m * np.sin(phi) ** 2), None),
-    "ellipeinc": (lambda phi, m, out: np.sqrt(1 - m * np.sin(phi) ** 2), None),
-    "hyp0f1": (None, lambda v, z, out: _call("hyp0f1", v + 1.0, z) / v),
+    "hyp0f1": (None, lambda v, z, out: call("hyp0f1", v + 1.0, z) / v),
     "eval_hermite": (None, lambda n, x, out: _lower("eval_hermite", 2 * n, n, x)),
     "eval_hermitenorm": (None, lambda n, x, out: _lower("eval_hermitenorm", n, n, x)),
     "eval_chebyt": (None, lambda n, x, out: _lower("eval_chebyu", n, n, x)),
@@ -233,7 +220,10 @@ ROWS: dict[str, Sequence[Partial]] = {
         None, None, lambda n, a, x, out: _lower("eval_genlaguerre", -1.0, n, a + 1, x),
     ),
     "eval_legendre": (
-        None, lambda n, x, out: _lower("eval_jacobi", (n + 1) / 2, n, 1 + 0 * x, 1 + 0 * x, x),
+        None,
+        lambda n, x, out: _lower(
+            "eval_jacobi", (n + 1) / 2, n, np.ones_like(x), np.ones_like(x), x
+        ),
     ),
     "eval_gegenbauer": (
         None, None, lambda n, a, x, out: _lower("eval_gegenbauer", 2 * a, n, a + 1, x),
@@ -245,14 +235,14 @@ ROWS: dict[str, Sequence[Partial]] = {
         ),
     ),
     "eval_chebyu": (
-        None, lambda n, x, out: _lower("eval_gegenbauer", 2.0, n, 2 + 0 * x, x),
+        None, lambda n, x, out: _lower("eval_gegenbauer", 2.0, n, np.full_like(x, 2.0), x),
     ),
     "hyp1f1": (
-        None, None, lambda a, b, x, out: a / b * _call("hyp1f1", a + 1.0, b + 1.0, x),
+        None, None, lambda a, b, x, out: a / b * call("hyp1f1", a + 1.0, b + 1.0, x),
     ),
     "hyp2f1": (
         None, None, None,
-        lambda a, b, c, z, out: a * b / c * _call("hyp2f1", a + 1.0, b + 1.0, c + 1.0, z),
+        lambda a, b, c, z, out: a * b / c * call("hyp2f1", a + 1.0, b + 1.0, c + 1.0, z),
     ),
 }  # fmt: skip
 
@@ -273,7 +263,7 @@ def _exprel_slope(x: Any) -> Any:
 def bdtr(k: Any, n: Any, p: Any) -> Any:
     k, n = np.floor(k), np.asarray(n)
     inside = k < n
-    value = _call("betainc", np.where(inside, n - k, 1.0), k + 1.0, 1.0 - np.asarray(p))
+    value = call("betainc", np.where(inside, n - k, 1.0), k + 1.0, 1.0 - np.asarray(p))
     return np.where(inside, value, 1.0)
 
 
@@ -302,7 +292,3 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     only("factorial", extend=(extend, "zero"))
     return np.special.factorial(n, exact)
-
-
-UFUNCS: dict[str, Callable[..., Any]] = {name: function(name) for name in ROWS}
-UFUNCS["bdtr"] = bdtr

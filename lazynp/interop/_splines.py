@@ -18,7 +18,7 @@ from lazynp.interop._calls import inexact, is_traced, refuse
 # -- evaluation ------------------------------------------------------------------------------------
 
 
-def _evaluated(c: Any, breaks: Any, x: Any, nu: int, extrapolate: Any) -> Any:
+def evaluated(c: Any, breaks: Any, x: Any, nu: int, extrapolate: Any) -> Any:
     """The piecewise polynomial c[k, interval, ...] at x; the shape is x.shape + c.shape[2:]."""
     breaks = numpy.asarray(breaks)
     if not (numpy.diff(breaks) >= 0).all():
@@ -52,7 +52,7 @@ def piecewise(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     if nu < 0:
         refuse("PPoly", f"nu={nu}")
     x = np.asarray(x)
-    out = _evaluated(c, self.x, x, nu, self.extrapolate if extrapolate is None else extrapolate)
+    out = evaluated(c, self.x, x, nu, self.extrapolate if extrapolate is None else extrapolate)
     if self.axis:
         n = x.ndim
         order = list(range(out.ndim))
@@ -154,7 +154,7 @@ def _spline(order: int, x: Any, data: Any, at: Any) -> Any:
     wide = numpy.diff(knots) > 0  # repeated knots at the ends
     breaks = numpy.append(knots[:-1][wide], knots[-1])
     matrix = numpy.stack([p.c for p in pieces], axis=-1)[:, wide]
-    return _evaluated(np.tensordot(matrix, data, axes=1), breaks, at, 0, True)
+    return evaluated(np.tensordot(matrix, data, axes=1), breaks, at, 0, True)
 
 
 def interp1d_at(self: Any, x: Any) -> Any:

@@ -90,7 +90,7 @@ def _quantile(law: Law, upper: bool, q: Any, shapes: Any, loc: Any, scale: Any) 
     return np.where(wrong, numpy.nan, np.where(infinite, value, moved))[()]
 
 
-def _law(self: Any, discrete: bool) -> Law | None:
+def law_of(self: Any, discrete: bool) -> Law | None:
     """The row of this distribution; a derived class of the user's has none."""
     table = DISCRETE if discrete else CONTINUOUS
     ours = type(self).__module__.startswith("scipy.stats.")
@@ -102,7 +102,7 @@ def density(name: str, discrete: bool = False) -> Callable[..., Any]:
     logarithm = name.startswith("log")
 
     def method(self: Any, x: Any, *args: Any, **kwds: Any) -> Any:
-        law = _law(self, discrete)
+        law = law_of(self, discrete)
         if law is None:
             return NotImplemented
         shapes, loc, scale = self._parse_args(*args, **kwds)
@@ -118,7 +118,7 @@ def cumulative(name: str, discrete: bool = False) -> Callable[..., Any]:
     logarithm, upper = name.startswith("log"), name.endswith("sf")
 
     def method(self: Any, x: Any, *args: Any, **kwds: Any) -> Any:
-        law = _law(self, discrete)
+        law = law_of(self, discrete)
         if law is None:
             return NotImplemented
         shapes, loc, scale = self._parse_args(*args, **kwds)
@@ -136,7 +136,7 @@ def quantile(name: str) -> Callable[..., Any]:
     """The method ppf or isf."""
 
     def method(self: Any, q: Any, *args: Any, **kwds: Any) -> Any:
-        law = _law(self, False)
+        law = law_of(self, False)
         if law is None or law.quantile is None:
             return NotImplemented
         shapes, loc, scale = self._parse_args(*args, **kwds)
@@ -179,12 +179,11 @@ def multinomial_mass(self: Any, x: Any, n: Any, p: Any) -> Any:
 def _log_normal(x: Any, mean: Any, cov: Any) -> Any:
     """By Cholesky's factor: log det is twice the sum of the logarithms of its diagonal."""
     x = np.asarray(x)
-    given = [v for v in (mean, cov) if v is not None and numpy.ndim(v)]
-    dim = 1
-    if given:
-        dim = numpy.shape(given[0])[-1]
-    mean = np.zeros(dim) if mean is None else np.atleast_1d(np.asarray(mean))
     cov = np.asarray(1.0 if cov is None else cov)
+    mean = None if mean is None else np.asarray(mean)
+    given = [v for v in (mean, cov) if v is not None and v.ndim]
+    dim = given[0].shape[-1] if given else 1
+    mean = np.zeros(dim) if mean is None else np.atleast_1d(mean)
     if cov.ndim == 0:
         cov = cov * np.eye(dim)
     elif cov.ndim == 1:

@@ -21,18 +21,24 @@ from typing import Any
 from lazynp._recorder import local
 from lazynp.functions import functional
 from lazynp.interop import (
+    _curves as curves,
     _distances as distances,
     _filters as filters,
     _fourier as fourier,
     _grids as grids,
     _integrals as integrals,
     _linalg as linalg,
+    _linalg_more as linalg_more,
     _linear as linear,
     _matrix_functions as matrix,
+    _moments as moments,
     _quadrature as quadrature,
+    _rotations as rotations,
+    _samples as samples,
     _searches as searches,
     _signals as signals,
     _special as special,
+    _special_more as special_more,
     _splines as splines,
     _stats as stats,
     _summaries as summaries,
@@ -54,12 +60,20 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
         "lu_factor lu_solve qr svd svdvals eigh eigvalsh eig eigvals det norm toeplitz circulant "
         "hankel block_diag",
     )
+    | _named(
+        linalg_more,
+        "solve_discrete_lyapunov solve_continuous_are solve_discrete_are expm_frechet "
+        "fractional_matrix_power polar orthogonal_procrustes pinvh eigh_tridiagonal "
+        "eigvalsh_tridiagonal solveh_banded solve_circulant matmul_toeplitz convolution_matrix "
+        "companion leslie khatri_rao fiedler",
+    )
     | _named(matrix, "solve_banded solve_sylvester solve_continuous_lyapunov")
     | {
         name: matrix.matrix_function(name)
         for name in "expm logm sqrtm sinm cosm tanm sinhm coshm tanhm".split()
     },
-    "scipy.special": _named(special, "logsumexp softmax log_softmax factorial multigammaln"),
+    "scipy.special": _named(special, "logsumexp softmax log_softmax factorial multigammaln")
+    | special_more.FUNCTIONS,
     "scipy.integrate": _named(
         quadrature, "trapezoid simpson cumulative_trapezoid cumulative_simpson"
     ),
@@ -70,7 +84,10 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
     )
     | {n: linear.order_filter(n) for n in ("minimum_filter", "maximum_filter", "median_filter")},
     "scipy.signal": _named(signals, "convolve correlate fftconvolve convolve2d lfilter sosfilt")
-    | _named(summaries, "welch periodogram"),
+    | _named(summaries, "welch periodogram")
+    | {"medfilt": linear.median_of_odd, "medfilt2d": linear.median_of_odd},
+    "scipy.interpolate": {n: curves.fitted(n) for n in ("make_interp_spline", "make_lsq_spline")}
+    | {"splev": curves.splev},
     "scipy.spatial.distance": _named(distances, "cdist pdist squareform")
     | {
         name: distances.between(name)
@@ -79,6 +96,10 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
     },
     "scipy.stats": _named(
         summaries, "zscore zmap gmean hmean moment skew kurtosis sem variation entropy"
+    )
+    | _named(
+        samples,
+        "iqr median_abs_deviation trim_mean pearsonr spearmanr kendalltau linregress",
     ),
     "scipy.fft": {
         name: fourier.transform(name) for name in "fft ifft rfft irfft hfft ihfft".split()
@@ -104,6 +125,7 @@ LINEAR: dict[str, dict[str, Function]] = {
     "scipy.ndimage": dict.fromkeys(
         "shift zoom rotate affine_transform spline_filter".split(), linear.of_whole
     ),
+    "scipy.integrate": {"romb": functools.partial(linear.along_axis, argument="y")},
     "scipy.interpolate": {"griddata": functools.partial(linear.of_whole, argument="values")},
     "scipy.sparse.linalg": {"spsolve": functools.partial(linear.of_whole, argument="b")},
 }
@@ -114,9 +136,12 @@ _DISCRETE = "scipy.stats._distn_infrastructure:rv_discrete"
 METHODS: dict[str, dict[str, Function]] = {
     _CONTINUOUS: {n: stats.density(n) for n in ("pdf", "logpdf")}
     | {n: stats.cumulative(n) for n in ("cdf", "logcdf", "sf", "logsf")}
-    | {n: stats.quantile(n) for n in ("ppf", "isf")},
+    | {n: stats.quantile(n) for n in ("ppf", "isf")}
+    | {n: moments.moment_of(n) for n in ("mean", "var", "std", "entropy")}
+    | {"median": moments.median},
     _DISCRETE: {n: stats.density(n, True) for n in ("pmf", "logpmf")}
-    | {n: stats.cumulative(n, True) for n in ("cdf", "logcdf", "sf", "logsf")},
+    | {n: stats.cumulative(n, True) for n in ("cdf", "logcdf", "sf", "logsf")}
+    | {n: moments.moment_of(n, True) for n in ("mean", "var", "std")},
     "scipy.stats._multivariate:multivariate_normal_gen": {
         "logpdf": stats.normal_of_vectors(True),
         "pdf": stats.normal_of_vectors(False),
@@ -134,6 +159,13 @@ METHODS: dict[str, dict[str, Function]] = {
     "scipy.interpolate._cubic:PchipInterpolator": {"__init__": grids.pchip},
     "scipy.interpolate._rgi:RegularGridInterpolator": {"__init__": grids.regular_grid},
     "scipy.interpolate._interpolate:interp1d": {"__init__": splines.interp1d},
+    "scipy.interpolate._bsplines:BSpline": {"__init__": curves.spline},
+    "scipy.interpolate._rbfinterp:RBFInterpolator": {"__init__": curves.radial},
+    "scipy.interpolate._fitpack2:UnivariateSpline": {"__call__": curves.univariate_at},
+    "scipy.interpolate._fitpack2:_BivariateSplineBase": {"__call__": curves.bivariate_at},
+    "scipy.interpolate._fitpack2:BivariateSpline": {"ev": curves.bivariate_ev},
+    "scipy.stats._kde:gaussian_kde": {"__init__": samples.density_estimate},
+    "scipy.spatial.transform._rotation:Rotation": {"apply": rotations.applies},
 } | {
     place: {
         "_matmul_dispatch": distances.product,
@@ -146,6 +178,34 @@ ALWAYS: dict[str, dict[str, Function]] = {
     "scipy.interpolate._interpolate:interp1d": {"__call__": splines.interp1d_at},
     "scipy.interpolate._interpolate:_PPolyBase": {"__call__": splines.piecewise},
     "scipy.interpolate._rgi:RegularGridInterpolator": {"__call__": grids.regular_grid_at},
+    "scipy.interpolate._rbfinterp:RBFInterpolator": {"__call__": curves.radial_at},
+    "scipy.interpolate._bsplines:BSpline": {
+        "__call__": curves.spline_at,
+        "integrate": curves.integral,
+        "derivative": curves.derived("derivative"),
+        "antiderivative": curves.derived("antiderivative"),
+    },
+    "scipy.stats._kde:gaussian_kde": {
+        **dict.fromkeys(("evaluate", "pdf", "__call__"), samples.density_at),
+        "logpdf": samples.log_density_at,
+        "integrate_box_1d": samples.between,
+    }
+    | {
+        n: samples.unavailable(n)
+        for n in (
+            "integrate_gaussian",
+            "integrate_box",
+            "integrate_kde",
+            "resample",
+            "marginal",
+            "set_bandwidth",
+        )
+    },
+}
+STATIC: dict[str, dict[str, Function]] = {
+    "scipy.spatial.transform._rotation:Rotation": _named(
+        rotations, "from_quat from_matrix from_rotvec from_mrp from_euler concatenate"
+    )
 }
 SEARCHES: dict[str, dict[str, Function]] = {
     "scipy.optimize": dict.fromkeys(
@@ -155,9 +215,9 @@ SEARCHES: dict[str, dict[str, Function]] = {
         searches,
         "newton root_scalar root fsolve minimize minimize_scalar least_squares curve_fit",
     ),
-    "scipy.integrate": _named(integrals, "quad odeint solve_ivp"),
+    "scipy.integrate": _named(integrals, "quad quad_vec odeint solve_ivp"),
 }
-_TABLES = (FUNCTIONS, METHODS, ALWAYS, SEARCHES, LINEAR)
+_TABLES = (FUNCTIONS, METHODS, ALWAYS, SEARCHES, LINEAR, STATIC)
 
 
 # -- dispatch --------------------------------------------------------------------------------------
@@ -207,10 +267,12 @@ def _linear(original: Function, ours: Function) -> Function:
     return _function(original, ours(original))
 
 
-_KINDS = dict(zip(map(id, _TABLES), (_function, _method, _always, _search, _linear), strict=True))
+_DISPATCHERS = (_function, _method, _always, _search, _linear, _function)
+_KINDS = dict(zip(map(id, _TABLES), _DISPATCHERS, strict=True))
 
 # -- the hook --------------------------------------------------------------------------------------
 
+_HEAP_TYPE = 1 << 9
 _lock = threading.RLock()
 _replaced: list[tuple[Any, str, Any, Any]] = []  # owner, name, SciPy's, ours
 _done: set[str] = set()
@@ -223,14 +285,22 @@ def _replace(owner: Any, name: str, original: Any, ours: Any) -> None:
     _replaced.append((owner, name, None if inherited else original, ours))
 
 
+def _changeable(owner: Any) -> bool:
+    """Whether attributes can be set: a class of C has none that can."""
+    return not isinstance(owner, type) or bool(owner.__flags__ & _HEAP_TYPE)
+
+
 def _hook_table(place: str, rows: dict[str, Function], kind: Function) -> None:
     module = sys.modules[place.partition(":")[0]]
     owner = getattr(module, place.partition(":")[2], None) if ":" in place else module
     for name, function in rows.items():
         original = getattr(owner, name, None)  # a method may be inherited
-        if original is None:  # another version of SciPy
+        if original is None or not _changeable(owner):  # another version of SciPy
             continue
         ours = kind(original, function)
+        if isinstance(owner, type) and isinstance(vars(owner).get(name), staticmethod):
+            _replace(owner, name, vars(owner)[name], staticmethod(ours))
+            continue
         _ours[id(original)] = ours
         _replace(owner, name, original, ours)
         home = sys.modules.get(getattr(original, "__module__", None) or "")
@@ -339,7 +409,7 @@ def _all_names() -> dict[str, list[str]]:
         for place, rows in table.items():
             public = place.partition("._")[0].partition(":")[0]
             names.setdefault(public, []).extend(rows)
-    names["scipy.special"] += special.UFUNCS
+    names["scipy.special"] += special_more.UFUNCS
     return names
 
 

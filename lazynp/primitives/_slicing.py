@@ -296,7 +296,9 @@ def _write(target: np.ndarray[Any, Any], u: Any, shape: Shape, add: bool) -> Non
 
 def _in_shape(u: Any, shape: tuple[int, ...]) -> Any:
     """`np.broadcast_to`, which costs more than a small update, only where it does something."""
-    return u if type(u) is np.ndarray and u.shape == shape else np.broadcast_to(u, shape)
+    if type(u) is np.ndarray and u.shape == shape:
+        return u
+    return np.broadcast_to(u, shape) if shape else np.asarray(u)
 
 
 def _update_slice_lower(b: Any, x: Any, u: Any, *starts: Any, **params: Any) -> Any:

@@ -19,6 +19,7 @@ import scipy.spatial.distance as ssd
 import scipy.special
 import scipy.stats
 
+from tests.interop.further_rows import FURTHER
 from tests.interop.more_rows import MORE
 
 X = numpy.array([0.3, 0.7, 1.2, 0.9])
@@ -396,6 +397,9 @@ ROWS = {
     )
     for name, row in rows.items()
 } | {
-    f"{module}: {name} (more)": row for module, rows in MORE.items() for name, row in rows.items()
+    f"{module}: {name} (more)": row
+    for table in (MORE, FURTHER)
+    for module, rows in table.items()
+    for name, row in rows.items()
 }  # fmt: skip
 _ = math

@@ -48,6 +48,47 @@ def _fitted(x: Any) -> Any:
     return best[0] + spread[0, 0]
 
 
+def _falls(x: Any) -> Any:
+    """When and how a ball hits the ground, and when it is highest."""
+
+    def ground(t: Any, y: Any) -> Any:
+        return y[0] - 0.1 * x[1]
+
+    def top(t: Any, y: Any) -> Any:
+        return y[1]
+
+    vars(ground).update(terminal=True, direction=-1)
+    found = si.solve_ivp(
+        lambda t, y: [y[1], -9.8 * x[1]], [0.1, 3], [x[0], x[2]], events=[ground, top], **TIGHT
+    )
+    ends = found.t_events[0][0] + found.t_events[1][0] + found.t[-1]
+    return ends + found.y_events[0][0, 1] + found.y[1, -1]
+
+
+def _between(x: Any) -> Any:
+    found = si.solve_ivp(
+        lambda t, y: -x[0] * y, (0, 0.9), x[1:], dense_output=True, rtol=1e-8, atol=1e-9
+    )
+    return found.sol(0.5 * x[1])[0] + found.sol([0.7, 0.2])[1, 0]
+
+
+def _by_times(method: str) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        found = si.solve_ivp(
+            lambda t, y: [-x[0] * y[0] + np.sin(t)],
+            (0.1 * x[1], 0.7 * x[2]),
+            [1.0],
+            method,
+            **TIGHT,
+        )
+        at = si.solve_ivp(
+            lambda t, y: -x[0] * y, (0, 1.0), [1.0], method, np.array([0.2, 0.5]) * x[2], **TIGHT
+        )
+        return found.y[0, -1] * found.t[-1] + at.y[0, 0] * at.y[0, 1]
+
+    return f
+
+
 CALLS: dict[str, Callable[[Any], Any]] = {
     "quad": lambda x: si.quad(lambda t: np.exp(-x[0] * t) * x[1], 0, x[2])[0],
     "quad limits": lambda x: si.quad(numpy.cos, -x[1], x[0])[0],
@@ -71,6 +112,10 @@ CALLS: dict[str, Callable[[Any], Any]] = {
         lambda t, y: -x[0] * y, (0, 0.3), x[1:], "LSODA", **TIGHT
     ).y[1, -1],
     "solve_ivp vectorized": _decay((0, 0.3), vectorized=True),
+    "solve_ivp events": _falls,
+    "solve_ivp dense_output": _between,
+    "solve_ivp by its times": _by_times("DOP853"),
+    "quad_vec": lambda x: si.quad_vec(lambda t: np.exp(-x * t), 0, x[1])[0].prod(),
     "odeint": lambda x: si.odeint(lambda y, t: -x[0] * y, x[1:], [0, 0.2, 0.5], **TIGHT)[2].sum(),
     "odeint tfirst": lambda x: si.odeint(
         _pendulum, [x[2], 0.0], [0, 0.4], (x[0], x[1]), tfirst=True, **TIGHT
@@ -115,8 +160,10 @@ def test_what_has_no_derivative_says_so() -> None:
     refused: list[Callable[[Any], Any]] = [
         lambda x: si.quad(lambda t: x[0] * t, 0, 1, points=[0.5])[0],
         lambda x: si.quad(lambda t: x[0] * t, 0, 1, full_output=1)[0],
-        lambda x: si.solve_ivp(lambda t, y: -y * x[0], (0, x[1]), [1.0]).y[0, -1],
-        lambda x: si.solve_ivp(lambda t, y: -y * x[0], (0, 1), [1.0], dense_output=True).y[0, -1],
+        lambda x: si.solve_ivp(lambda t, y: -y * x[0], (0, 1), [1.0], dense_output=True).sol(2.0)[
+            0
+        ],
+        lambda x: si.quad_vec(lambda t: np.exp(-x * t), 0, INF)[0],
         lambda x: si.odeint(lambda y, t: -y * x[0], [1.0], [0, 1], full_output=True)[0][1, 0],
         lambda x: so.least_squares(lambda z: z - x, numpy.ones(3), bounds=(0, 1)).x.sum(),
         lambda x: so.curve_fit(lambda t, a: a * t, [1, 2, 3], x, bounds=(0, 9))[0][0],

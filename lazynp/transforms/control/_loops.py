@@ -66,7 +66,7 @@ def _settled(carry: Carry, loop: Callable[[dict[str, Any]], Any]) -> Any:
     for _ in range(2 * len(carry.names) + 4 + len(carry.cells)):
         carry.values = {n: started(v) for n, v in carry.values.items()}
         try:
-            with session.staged(carry.exact):
+            with session.staged(carry.exact, carry.counted):
                 return loop(carry.given())
         except (Again, Grows):
             continue
@@ -88,7 +88,8 @@ def _staged_for(
 ) -> None:
     low, high = rounds.bounds(skipped)
     counting = None
-    if not undecided(rounds.length):
+    carry.counted = not undecided(rounds.length)
+    if carry.counted:
         count = int(rounds.length)
         carry.exact = count <= _FEW
         carry.least = 1 if callable(ends) else count - skipped
@@ -367,7 +368,7 @@ def while_(
             session.notes.append(f"line {line}: unrolled {count} times before it was staged")
             break
     carry = Carry(names, written, line, body, test)
-    carry.joining = True
+    carry.joining, carry.counted = True, False
 
     def step(carried: dict[str, Any]) -> dict[str, Any]:
         return _round(carry, carried, body)

@@ -80,10 +80,13 @@ class Session(threading.local):
             self.__dict__.update(before)
 
     @contextmanager
-    def staged(self, exact: bool = False) -> Any:
-        """A body or a branch that is traced once, and may run any number of times."""
+    def staged(self, exact: bool = False, counted: bool = True) -> Any:
+        """A body or a branch that is traced once, and may run any number of times. counted: not by
+        a number that is unknown. In such a loop, unrolling one around it makes no int known.
+        """
         self.check_time()
-        before, self.exact = self.exact, self.exact or exact and not self.depth
+        before = self.exact
+        self.exact = counted and (self.exact or exact and not self.depth)
         self.depth += 1
         try:
             yield

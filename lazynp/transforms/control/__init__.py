@@ -53,6 +53,7 @@ from lazynp.transforms.control._state import (
     text,
     undecided,
 )
+from lazynp.transforms.control._tables import item
 
 
 class _Operators:
@@ -60,8 +61,8 @@ class _Operators:
 
 
 for _function in (
-    and_, arithmetic, assert_, augmented, branch, call, chain, changed, choose, for_, fresh, load,
-    not_, or_, own, raised, result, sequence, tested, text, while_,
+    and_, arithmetic, assert_, augmented, branch, call, chain, changed, choose, for_, fresh, item,
+    load, not_, or_, own, raised, result, sequence, tested, text, while_,
 ):  # fmt: skip
     _made: Any = staticmethod(_function)  # type: ignore[arg-type]
     setattr(_Operators, _function.__name__, _made)

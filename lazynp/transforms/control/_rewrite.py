@@ -336,6 +336,8 @@ class _Expressions(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             names = [ast.Constant(node.attr)] if isinstance(node, ast.Attribute) else []
             node.value = self._call(node, "changed", node.value, ast.Constant(node.lineno), *names)
+        elif isinstance(node, ast.Subscript) and _may_be_number(node.slice):
+            return self._call(node, "item", node.value, node.slice)
         return node
 
     visit_Subscript = visit_Attribute
@@ -421,8 +423,16 @@ class _Expressions(ast.NodeTransformer):
     visit_List = visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = _made
 
 
+_REDUCING = {"min", "max", "any", "all"}  # Python's, which ask for the truth of what they compare
 _GROWING = {"Add", "Sub", "Mult", "Pow", "LShift"}  # may make ints large
 _DIVIDING = {"Div", "FloorDiv", "Mod", "Pow"}  # NumPy's and Python's numbers fail differently
+
+
+def _may_be_number(index: ast.expr) -> bool:
+    """Whether an index may be a traced number. (`item` costs a call.)"""
+    if isinstance(index, ast.UnaryOp):
+        index = index.operand
+    return not isinstance(index, (ast.Constant, ast.Slice, ast.Tuple))
 
 
 def _is_chain(node: ast.expr) -> bool:
@@ -448,7 +458,6 @@ def is_affected(node: ast.AST) -> bool:
             return True
         if isinstance(n, ast.Compare) and len(n.ops) > 1:
             return True
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and len(n.args) > 1:
-            if n.func.id in ("min", "max"):
-                return True
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in _REDUCING:
+            return True
     return False

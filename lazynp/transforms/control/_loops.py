@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from itertools import pairwise
+from types import CodeType
 from typing import Any
 
 from lazynp._array import Array, NDArray
@@ -91,7 +92,7 @@ def _staged_for(
     carry.counted = not undecided(rounds.length)
     if carry.counted:
         count = int(rounds.length)
-        carry.exact = count <= _FEW
+        carry.exact = count <= _FEW and _is_straight(body)
         carry.least = 1 if callable(ends) else count - skipped
         carry.grows = not callable(ends)
         if not callable(ends):
@@ -142,6 +143,11 @@ def _attempt(
     except (OtherType, Exchanged):
         bind_all(carry.cells.values(), carry.before)
         raise
+    except NameError as error:  # in the first round, a flag that is known may say not to read it
+        bind_all(carry.cells.values(), carry.before)
+        if skipped or ends is not None:
+            raise
+        raise OtherType(f"line {carry.line}: {type(error).__name__}: {error}") from None
     except Exception as error:
         bind_all(carry.cells.values(), carry.before)
         if any(error is e for e in session.raised) or undecided(rounds.length):
@@ -296,6 +302,11 @@ def _involves(body: Any, over: Any) -> bool:
         return True
     scope = body.__globals__
     return any(involved(scope[n]) for n in body.__code__.co_names if n in scope)
+
+
+def _is_straight(body: Any) -> bool:
+    """Whether the body holds no loops, branches or functions. Unrolling others takes long."""
+    return not any(isinstance(c, CodeType) for c in body.__code__.co_consts)
 
 
 def _has_arrays(body: Any) -> bool:

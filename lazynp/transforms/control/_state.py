@@ -45,6 +45,7 @@ class Session(threading.local):
         self.exact = False  # whether a loop is unrolled rather than that an int may grow large
         self.fresh: dict[int, tuple[Any, int]] = {}  # lists and dicts, and the depth of each
         self.raised: list[BaseException] = []  # by a `raise` of the user's
+        self.shown: list[Any] = []  # traced values in the messages of exceptions
         self.limit = LIMIT
         # by id, the user's functions that were traced, where anything that Python could notice is
         # refused
@@ -70,7 +71,7 @@ class Session(threading.local):
         before = dict(self.__dict__)
         self.mode, self.notes, self.depth, self.fresh, self.raised = mode, notes, 0, {}, []
         self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
-        self.scopes = {}
+        self.scopes, self.shown = {}, []
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
         try:
             yield

@@ -13,17 +13,21 @@ from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._stack import argument_node
 from lazynp.transforms._stage import weak_aval
-from lazynp.transforms.control._state import numeric, pythons, undecided
+from lazynp.transforms.control._state import numeric, pythons, session, undecided
 
 _INT = np.dtype(np.int64)
 
 
-def item(x: Any, index: Any) -> Any:
-    """`x[index]`"""
+def item(x: Any, index: Any, of: Any = None) -> Any:
+    """`x[index]`. of: the type that an error names, if not that of x."""
     if type(x) not in (list, tuple) or not undecided(index):
         return x[index]
     if index.ndim or index.dtype.kind not in "iu" or not x:
         return x[index]
+    of = of or type(x).__name__
+    found = _columns(x, index, of)
+    if found is not None:
+        return found
     table = _table(x)
     if table is None:
         return x[index]
@@ -32,9 +36,23 @@ def item(x: Any, index: Any) -> Any:
     count = len(x)
     i = elementwise.select(elementwise.less(i, 0), elementwise.add(i, count), i)
     bad = elementwise.logical_or(elementwise.less(i, 0), elementwise.greater_equal(i, count))
-    check_later(bad, IndexError, f"{type(x).__name__} index out of range")
+    check_later(bad, IndexError, f"{of} index out of range")
     found = values[elementwise.minimum(elementwise.maximum(i, 0), count - 1)]
     return pythons(found, found.dtype) if weak else found
+
+
+def _columns(x: Any, index: Any, of: str) -> Any:
+    """What a table of rows that are all alike gives, or None. A list is one that nothing may change
+    here.
+    """
+    kinds = {type(row) for row in x}
+    if kinds not in ({tuple}, {list}) or not x[0]:
+        return None
+    if list in kinds and not session.depth:
+        return None
+    if len({len(row) for row in x}) > 1:
+        return None
+    return kinds.pop()(item(column, index, of) for column in zip(*x, strict=True))
 
 
 def _table(x: Any) -> tuple[Any, bool] | None:

@@ -318,6 +318,14 @@ def check_two(x, y):
     return x / y
 
 
+def check_growth(x):
+    n = 0
+    for i in range(len(x)):
+        n += 2
+        assert x[i] < 5, f"at {n} = {n}"
+    return n
+
+
 def fibonacci_words(n):
     a, b = 0, 1
     out = np.zeros(n, dtype=int)
@@ -361,5 +369,6 @@ def arguments(rng):
         markov_text: (np.array([[0.2, 0.8], [0.5, 0.5]]), 1, rng.random(9)),
         check_sizes: (np.array([1.0, 2, 3, 4, 5, 6, 7, 8, 9, -1, 2]),),
         check_two: (np.ones(12), np.where(np.arange(12) == 10, 0.0, 2.0)),
+        check_growth: (np.arange(12.0),),
         fibonacci_words: (20,),
     }

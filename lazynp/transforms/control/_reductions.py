@@ -92,7 +92,7 @@ def _store(of: str, value: ast.expr) -> ast.stmt:
 
 
 def _loops(comprehension: Any, inner: Sequence[ast.stmt]) -> ast.stmt:
-    body = list(inner)
+    body: list[ast.stmt] = list(inner)
     for g in reversed(comprehension.generators):
         for test in reversed(g.ifs):
             body = [ast.If(copy.deepcopy(test), body, [])]

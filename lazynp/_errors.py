@@ -49,12 +49,13 @@ class Failure:
     message: str  # {} stands for the value at fault, {size} for the size
     where: str  # where it was recorded
     size: Any = None
+    shows: bool = True  # whether {} stands for anything
 
     def error(self, value: Any) -> Exception:
         text = self.message.replace("{size}", str(self.size)) if self.size is not None else (
             self.message
         )  # fmt: skip
-        error = self.kind(text.replace("{}", str(value)))
+        error = self.kind(text.replace("{}", str(value)) if self.shows else text)
         error.add_note(f"in a traced function, recorded at {self.where}")
         return error
 

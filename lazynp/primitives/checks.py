@@ -82,7 +82,7 @@ def check_later(
         return
     if is_size(bad.size):
         bad, value = _never_empty(bad), None if value is None else _never_empty(value)
-    failure = Failure(kind, message, position(*user_position()), size)
+    failure = Failure(kind, message, position(*user_position()), size, value is not None)
     places = (bad,) if value is None else (bad, value)
     check(_found(bad, value), *places, failures=(failure,), effect=True)
 

@@ -30,7 +30,9 @@ from lazynp.transforms.control._choice import (
 )
 from lazynp.transforms.control._known import arithmetic, augmented
 from lazynp.transforms.control._loops import for_, while_
+from lazynp.transforms.control._messages import message
 from lazynp.transforms.control._names import jumps, names
+from lazynp.transforms.control._reductions import reduced, summed
 from lazynp.transforms.control._sequences import sequence
 from lazynp.transforms.control._source import (
     Door,
@@ -53,6 +55,7 @@ from lazynp.transforms.control._state import (
     text,
     undecided,
 )
+from lazynp.transforms.control._tables import item
 
 
 class _Operators:
@@ -60,8 +63,8 @@ class _Operators:
 
 
 for _function in (
-    and_, arithmetic, assert_, augmented, branch, call, chain, changed, choose, for_, fresh, load,
-    not_, or_, own, raised, result, sequence, tested, text, while_,
+    and_, arithmetic, assert_, augmented, branch, call, chain, changed, choose, for_, fresh, item,
+    load, message, not_, or_, own, raised, reduced, result, sequence, summed, tested, text, while_,
 ):  # fmt: skip
     _made: Any = staticmethod(_function)  # type: ignore[arg-type]
     setattr(_Operators, _function.__name__, _made)

@@ -252,6 +252,7 @@ class Carry:
     after: Collection[str] = ()  # names that are read after the loop
     grows = False  # whether the rounds may append to lists
     appended: Any = ()  # what a round has appended
+    counted = True  # whether the number of rounds is known
     exact = False  # whether the loop is short enough to be unrolled if ints may grow large
 
     def finish(self, results: dict[str, Any], some: bool) -> None:

@@ -19,13 +19,13 @@ from lazynp._avals import Aval, aval_of
 from lazynp._recorder import StagingRecorder, local
 from lazynp._tree import show, tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
-from lazynp.primitives.checks import check_later
 from lazynp.transforms._branches import Merged
 from lazynp.transforms._cond import cond_call
 from lazynp.transforms._elements import by_elements
 from lazynp.transforms._stack import node_of, result_handle, zeros
 from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed, weak_aval
 from lazynp.transforms.control._divided import decided
+from lazynp.transforms.control._messages import check_with_message
 from lazynp.transforms.control._state import (
     UNBOUND,
     CannotStage,
@@ -133,7 +133,8 @@ def raised(error: Any) -> Any:
 def assert_(test: Any, message: Callable[[], Any] | None) -> None:
     if undecided(test):
         text = "" if message is None else str(message())
-        check_later(elementwise.logical_not(truth(test)), AssertionError, text)
+        bad = elementwise.logical_not(truth(test))
+        check_with_message(bad, AssertionError, text, session.depth)
     elif not test:
         raise raised(AssertionError(*([] if message is None else [message()])))
 
@@ -231,7 +232,7 @@ def _check(bad: Any, error: BaseException) -> None:
     if place is not None:
         local.where = place.tb_frame.f_code, place.tb_lasti
     try:
-        check_later(bad, type(error), str(error))  # type: ignore[arg-type]
+        check_with_message(bad, type(error), str(error), session.depth + 1)  # type: ignore
     finally:
         local.where = before
 

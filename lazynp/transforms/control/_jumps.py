@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lazynp.transforms.control._names import Unsupported, always, jumps, returns
+from lazynp.transforms.control._names import Unsupported, always, inside, jumps, returns
 
 RETURNED, VALUE = ".returned", ".value"
 
@@ -32,14 +32,18 @@ class Jumps:
 
     def __init__(self) -> None:
         self._loops = 0
+        self._gives = True  # whether some `return` gives a value
 
     def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """The body with `return` at its end only."""
         nested = [s for s in body if not isinstance(s, (ast.Return, ast.Try))]
         if not jumps(nested, (ast.Return,)):
             return self.block(body, Flags())
+        self._gives = _gives(body)
         made = self.block(body, Flags(back=True))
         first = [set_to(RETURNED, ast.Constant(False), body[0])]
+        if not self._gives:
+            return [*first, *made]
         facts = ast.Constant(returns(body)), ast.Constant(body[0].lineno)
         last = ast.Return(call("result", name(RETURNED), thunk(name(VALUE)), *facts))
         return [*first, *made, ast.copy_location(last, body[-1])]
@@ -54,8 +58,9 @@ class Jumps:
             if isinstance(s, ast.Return):
                 if not flags.back:
                     return [*out, s]
-                value = s.value or ast.Constant(None)
-                return [*out, set_to(VALUE, value, s), set_to(RETURNED, ast.Constant(True), s)]
+                if self._gives:
+                    out.append(set_to(VALUE, s.value or ast.Constant(None), s))
+                return [*out, set_to(RETURNED, ast.Constant(True), s)]
             if isinstance(s, ast.If) and jumps([s]):
                 return [*out, *self._if(s, rest, flags)]
             if isinstance(s, (ast.For, ast.While)):
@@ -153,6 +158,16 @@ def _without_bindings(s: ast.For | ast.While) -> ast.For | ast.While:
     made.test = ast.copy_location(ast.Constant(True), s.test)
     made.body = [ast.fix_missing_locations(ast.copy_location(end, s)), *s.body]
     return made
+
+
+def _gives(body: Sequence[ast.stmt]) -> bool:
+    """Whether the function returns something other than None. (A loop cannot carry None.)"""
+    found = [s.value for s in inside(body) if isinstance(s, ast.Return)]
+    return any(v is not None and not _is_none(v) for v in found)
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 # -- parts of trees --------------------------------------------------------------------------------

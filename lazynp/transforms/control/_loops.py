@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from itertools import pairwise
+from types import CodeType
 from typing import Any
 
 from lazynp._array import Array, NDArray
@@ -66,7 +67,7 @@ def _settled(carry: Carry, loop: Callable[[dict[str, Any]], Any]) -> Any:
     for _ in range(2 * len(carry.names) + 4 + len(carry.cells)):
         carry.values = {n: started(v) for n, v in carry.values.items()}
         try:
-            with session.staged(carry.exact):
+            with session.staged(carry.exact, carry.counted):
                 return loop(carry.given())
         except (Again, Grows):
             continue
@@ -88,9 +89,10 @@ def _staged_for(
 ) -> None:
     low, high = rounds.bounds(skipped)
     counting = None
-    if not undecided(rounds.length):
+    carry.counted = not undecided(rounds.length)
+    if carry.counted:
         count = int(rounds.length)
-        carry.exact = count <= _FEW
+        carry.exact = count <= _FEW and _is_straight(body)
         carry.least = 1 if callable(ends) else count - skipped
         carry.grows = not callable(ends)
         if not callable(ends):
@@ -141,6 +143,11 @@ def _attempt(
     except (OtherType, Exchanged):
         bind_all(carry.cells.values(), carry.before)
         raise
+    except NameError as error:  # in the first round, a flag that is known may say not to read it
+        bind_all(carry.cells.values(), carry.before)
+        if skipped or ends is not None:
+            raise
+        raise OtherType(f"line {carry.line}: {type(error).__name__}: {error}") from None
     except Exception as error:
         bind_all(carry.cells.values(), carry.before)
         if any(error is e for e in session.raised) or undecided(rounds.length):
@@ -297,6 +304,11 @@ def _involves(body: Any, over: Any) -> bool:
     return any(involved(scope[n]) for n in body.__code__.co_names if n in scope)
 
 
+def _is_straight(body: Any) -> bool:
+    """Whether the body holds no loops, branches or functions. Unrolling others takes long."""
+    return not any(isinstance(c, CodeType) for c in body.__code__.co_consts)
+
+
 def _has_arrays(body: Any) -> bool:
     """Whether the body reads arrays. If they are known, Python is right, but may be slow."""
     return any(isinstance(v, Array) for v in values_of(cells_of(body).values()))
@@ -367,7 +379,7 @@ def while_(
             session.notes.append(f"line {line}: unrolled {count} times before it was staged")
             break
     carry = Carry(names, written, line, body, test)
-    carry.joining = True
+    carry.joining, carry.counted = True, False
 
     def step(carried: dict[str, Any]) -> dict[str, Any]:
         return _round(carry, carried, body)

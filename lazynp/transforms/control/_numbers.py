@@ -17,6 +17,7 @@ from lazynp._array import Array, NDArray, new_scalar
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control._rounding import rounds_exactly, to_digits
 from lazynp.transforms.control._state import (
     CannotStage,
     numeric,
@@ -26,6 +27,7 @@ from lazynp.transforms.control._state import (
     truth,
     undecided,
 )
+from lazynp.transforms.control._tables import extreme
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
 _COMPLEX = np.dtype(np.complex128)
@@ -98,6 +100,12 @@ def _bool(*args: Any) -> Any:
 
 def _extremum(function: Any, better: str) -> Any:
     def of(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs:
+            given: Any = args[0]
+            if type(given) in (list, tuple) and len(given) > 1:
+                args = tuple(given)
+            elif (found := extreme(given, better == "greater")) is not None:
+                return found
         if kwargs or len(args) < 2 or not any(map(undecided, args)):
             return function(*args, **kwargs)
         if not all(numeric(x) and not np.ndim(x) for x in args):
@@ -151,6 +159,10 @@ def _round(*args: Any, **kwargs: Any) -> Any:
     x = args[0] if len(args) == 1 and not kwargs else None
     if x is None:
         if any(map(undecided, args)) and _is_pythons(args[0]):
+            if len(args) == 2 and not kwargs and rounds_exactly(*args):
+                return to_digits(*args)
+            if len(args) == 2 and _counts(args[0]) and type(args[1]) is int and args[1] >= 0:
+                return args[0]
             raise CannotStage("round() of a traced number to so many digits")
         return round(*args, **kwargs)
     plain: Any = x

@@ -14,6 +14,7 @@ from typing import Any
 
 from lazynp.transforms.control._jumps import Jumps, call, name, no, thunk
 from lazynp.transforms.control._names import Unsupported, inside, names
+from lazynp.transforms.control._reductions import REDUCING, Reductions
 
 _REFUSED = (
     ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.AsyncFor, ast.AsyncWith,
@@ -75,9 +76,12 @@ class _Function:
 
     def __init__(self, node: ast.FunctionDef, unsure: set[str]) -> None:
         self._node = node
-        self._body = Jumps().function(_without_annotations(node.body))
-        everything = names(*self._body)
         parameters = _parameters(node.args)
+        plain = _without_annotations(node.body)
+        reductions = Reductions(names(*plain).stores | parameters)
+        plain = [reductions.visit(s) for s in plain]
+        self._body = [*reductions.made, *Jumps().function(plain)]
+        everything = names(*self._body)
         self._locals = everything.stores | parameters
         self._later = everything.later & self._locals
         self._written: set[str] = set()  # names of arrays that are written from here on
@@ -267,6 +271,23 @@ def _mark_test(e: ast.expr) -> None:
             _mark_test(value)
 
 
+def _mark_message(e: ast.expr | None) -> None:
+    """Mark where the message of an exception is formatted."""
+    for n in ast.walk(e) if e is not None else ():
+        if isinstance(n, ast.FormattedValue) or _is_format(n):
+            n.of_error = True  # type: ignore[attr-defined]
+
+
+def _is_format(n: ast.AST) -> bool:
+    """Whether this is `"...".format(...)`."""
+    of = n.func if isinstance(n, ast.Call) and not any(
+        isinstance(a, ast.Starred) for a in n.args
+    ) else None  # fmt: skip
+    return isinstance(of, ast.Attribute) and of.attr == "format" and (
+        isinstance(of.value, ast.Constant)
+    )  # fmt: skip
+
+
 class _Expressions(ast.NodeTransformer):
     """Expressions and simple statements. unsure: names that may be unbound."""
 
@@ -323,12 +344,16 @@ class _Expressions(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        node.func = self._call(node.func, "call", node.func)
+        if getattr(node, "of_error", False):  # "...".format(i)
+            node.args = [self._call(a, "message", a) for a in node.args]
+        if not getattr(node, "of_operator", False):
+            node.func = self._call(node.func, "call", node.func)
         return node
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
         self.generic_visit(node)
-        node.value = self._call(node.value, "text", node.value)
+        how = "message" if getattr(node, "of_error", False) else "text"
+        node.value = self._call(node.value, how, node.value)
         return node
 
     def visit_Attribute(self, node: ast.Attribute | ast.Subscript) -> ast.AST:
@@ -336,6 +361,8 @@ class _Expressions(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             names = [ast.Constant(node.attr)] if isinstance(node, ast.Attribute) else []
             node.value = self._call(node, "changed", node.value, ast.Constant(node.lineno), *names)
+        elif isinstance(node, ast.Subscript) and _may_be_number(node.slice):
+            return self._call(node, "item", node.value, node.slice)
         return node
 
     visit_Subscript = visit_Attribute
@@ -375,6 +402,8 @@ class _Expressions(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         kind = type(node.op).__name__
+        if getattr(node, "of_sum", False):
+            return self._call(node, "summed", node.left, node.right)
         growing = kind in _GROWING and not (_is_float(node.left) or _is_float(node.right))
         if not growing and kind not in _DIVIDING:
             return node
@@ -382,6 +411,7 @@ class _Expressions(ast.NodeTransformer):
         return self._call(node, "arithmetic", ast.Constant(kind), node.left, node.right, line)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        _mark_message(node.exc)
         self.generic_visit(node)
         if node.exc is not None:
             node.exc = self._call(node.exc, "raised", node.exc)
@@ -391,6 +421,7 @@ class _Expressions(ast.NodeTransformer):
         if _binds(node):
             return node
         _mark_test(node.test)
+        _mark_message(node.msg)
         self.generic_visit(node)
         message = ast.Constant(None) if node.msg is None else thunk(node.msg)
         return ast.copy_location(ast.Expr(self._call(node, "assert_", node.test, message)), node)
@@ -425,6 +456,13 @@ _GROWING = {"Add", "Sub", "Mult", "Pow", "LShift"}  # may make ints large
 _DIVIDING = {"Div", "FloorDiv", "Mod", "Pow"}  # NumPy's and Python's numbers fail differently
 
 
+def _may_be_number(index: ast.expr) -> bool:
+    """Whether an index may be a traced number. (`item` costs a call.)"""
+    if isinstance(index, ast.UnaryOp):
+        index = index.operand
+    return not isinstance(index, (ast.Constant, ast.Slice, ast.Tuple))
+
+
 def _is_chain(node: ast.expr) -> bool:
     """Whether it is a name, or attributes of one: reading it twice does nothing more."""
     while isinstance(node, ast.Attribute):
@@ -448,7 +486,6 @@ def is_affected(node: ast.AST) -> bool:
             return True
         if isinstance(n, ast.Compare) and len(n.ops) > 1:
             return True
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and len(n.args) > 1:
-            if n.func.id in ("min", "max"):
-                return True
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in REDUCING:
+            return True
     return False

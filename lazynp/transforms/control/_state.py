@@ -45,6 +45,7 @@ class Session(threading.local):
         self.exact = False  # whether a loop is unrolled rather than that an int may grow large
         self.fresh: dict[int, tuple[Any, int]] = {}  # lists and dicts, and the depth of each
         self.raised: list[BaseException] = []  # by a `raise` of the user's
+        self.shown: list[Any] = []  # traced values in the messages of exceptions
         self.limit = LIMIT
         # by id, the user's functions that were traced, where anything that Python could notice is
         # refused
@@ -70,7 +71,7 @@ class Session(threading.local):
         before = dict(self.__dict__)
         self.mode, self.notes, self.depth, self.fresh, self.raised = mode, notes, 0, {}, []
         self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
-        self.scopes = {}
+        self.scopes, self.shown = {}, []
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
         try:
             yield
@@ -80,10 +81,13 @@ class Session(threading.local):
             self.__dict__.update(before)
 
     @contextmanager
-    def staged(self, exact: bool = False) -> Any:
-        """A body or a branch that is traced once, and may run any number of times."""
+    def staged(self, exact: bool = False, counted: bool = True) -> Any:
+        """A body or a branch that is traced once, and may run any number of times. counted: not by
+        a number that is unknown. In such a loop, unrolling one around it makes no int known.
+        """
         self.check_time()
-        before, self.exact = self.exact, self.exact or exact and not self.depth
+        before = self.exact
+        self.exact = counted and (self.exact or exact and not self.depth)
         self.depth += 1
         try:
             yield

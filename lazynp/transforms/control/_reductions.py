@@ -1,0 +1,158 @@
+"""`sum(x[i] * y[i] for i in range(n))`: builtins that use up a generator become functions with
+loops, which can be staged. Where nothing in the generator may be traced, the builtin runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lazynp._array import Array
+from lazynp.transforms.control._jumps import call, name
+from lazynp.transforms.control._names import COMPREHENSIONS, names
+from lazynp.transforms.control._state import CannotStage, involved, operators, session, undecided
+
+REDUCING = {"sum", "any", "all", "max", "min"}
+_SUMS_CAREFULLY = sys.version_info >= (3, 12)  # `sum` of floats compensates for rounding
+
+
+def _empty(function: Any) -> str:
+    try:
+        return str(function(iter(())))
+    except ValueError as error:
+        return str(error)
+
+
+_BEST = "best."  # a name that may be unbound: `load` reads it (see `_rewrite._unsure`)
+_TEXTS = {"max": _empty(max), "min": _empty(min)}
+
+
+# -- the rewriting ---------------------------------------------------------------------------------
+
+
+class Reductions(ast.NodeTransformer):
+    """In the body of one function. made: the functions, to stand at its beginning."""
+
+    def __init__(self, bound: set[str]) -> None:
+        """bound: the names of the function's variables."""
+        self.made: list[ast.stmt] = []
+        self._bound = bound
+
+    def visit_FunctionDef(self, node: ast.AST) -> ast.AST:
+        return node  # has a rewriting of its own
+
+    visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = visit_FunctionDef
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_FunctionDef
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        of = node.func.id if isinstance(node.func, ast.Name) else ""
+        given = self._variables(node) if of in REDUCING - self._bound else None
+        if given is None:
+            return self.generic_visit(node)
+        own = f".{of}{len(self.made)}"
+        body = _BODIES[of](node.args[0])
+        parameters = ast.arguments([], [ast.arg(n) for n in given], None, [], [], None, [])
+        made = ast.FunctionDef(own, parameters, body, [], None)
+        self.made.append(_placed(made, node))
+        plain = ast.Lambda(copy.deepcopy(parameters), copy.deepcopy(node))
+        out: Any = call("reduced", copy.copy(node.func), name(own), plain, *map(name, given))
+        out.of_operator = True
+        return _placed(out, node)
+
+    def _variables(self, node: ast.Call) -> list[str] | None:
+        """The variables that the generator reads, or None if it stays as it is."""
+        only = len(node.args) == 1 and not node.keywords
+        if not only or not isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
+            return None
+        comprehension = node.args[0]
+        inner = list(ast.walk(comprehension))
+        refused = (ast.NamedExpr, ast.Lambda, ast.Await, ast.Yield)
+        if any(isinstance(n, refused) or getattr(n, "is_async", False) for n in inner):
+            return None
+        own = names(*[g.target for g in comprehension.generators]).stores
+        others = set[str]()
+        for c in inner:
+            if isinstance(c, COMPREHENSIONS) and c is not comprehension:
+                others |= names(*[g.target for g in c.generators]).stores
+        if others & self._bound or own & names(comprehension.generators[0].iter).loads:
+            return None
+        return sorted((names(comprehension).loads & self._bound) - own)
+
+
+def _placed(node: Any, at: ast.AST) -> Any:
+    return ast.fix_missing_locations(ast.copy_location(node, at))
+
+
+def _store(of: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(of, ast.Store())], value)
+
+
+def _loops(comprehension: Any, inner: Sequence[ast.stmt]) -> ast.stmt:
+    body: list[ast.stmt] = list(inner)
+    for g in reversed(comprehension.generators):
+        for test in reversed(g.ifs):
+            body = [ast.If(copy.deepcopy(test), body, [])]
+        body = [ast.For(copy.deepcopy(g.target), copy.deepcopy(g.iter), body, [])]
+    return body[0]
+
+
+def _sum(c: Any) -> list[ast.stmt]:
+    value: Any = ast.BinOp(name(".total"), ast.Add(), copy.deepcopy(c.elt))
+    value.of_sum = True
+    start, end = _store(".total", ast.Constant(0)), ast.Return(name(".total"))
+    return [start, _loops(c, [_store(".total", value)]), end]
+
+
+def _any(c: Any) -> list[ast.stmt]:
+    found = ast.If(copy.deepcopy(c.elt), [ast.Return(ast.Constant(True))], [])
+    return [_loops(c, [found]), ast.Return(ast.Constant(False))]
+
+
+def _all(c: Any) -> list[ast.stmt]:
+    test = ast.UnaryOp(ast.Not(), copy.deepcopy(c.elt))
+    found = ast.If(test, [ast.Return(ast.Constant(False))], [])
+    return [_loops(c, [found]), ast.Return(ast.Constant(True))]
+
+
+def _extremum(of: str, better: ast.cmpop) -> Callable[[Any], list[ast.stmt]]:
+    def body(c: Any) -> list[ast.stmt]:
+        closer = ast.Compare(name(".value"), [better], [name(_BEST)])
+        take = _store(_BEST, name(".value"))
+        later = ast.If(closer, [copy.deepcopy(take)], [])
+        first = ast.If(name(".none"), [take, _store(".none", ast.Constant(False))], [later])
+        error = ast.Call(name("ValueError"), [ast.Constant(_TEXTS[of])], [])
+        return [
+            _store(".none", ast.Constant(True)),
+            _loops(c, [_store(".value", copy.deepcopy(c.elt)), first]),
+            ast.If(name(".none"), [ast.Raise(error)], []),
+            ast.Return(name(_BEST)),
+        ]
+
+    return body
+
+
+_BODIES: dict[str, Callable[[Any], list[ast.stmt]]] = {
+    "sum": _sum, "any": _any, "all": _all, "max": _extremum("max", ast.Gt()),
+    "min": _extremum("min", ast.Lt()),
+}  # fmt: skip
+
+
+# -- the operators ---------------------------------------------------------------------------------
+
+
+def reduced(function: Any, loop: Any, plain: Any, *given: Any) -> Any:
+    """A builtin that uses up a generator. given: what the generator reads."""
+    used = getattr(builtins, getattr(function, "__name__", ""), None) is function
+    return (loop if used and any(map(involved, given)) else plain)(*given)
+
+
+def summed(total: Any, value: Any) -> Any:
+    """`total + value` in a sum."""
+    if _SUMS_CAREFULLY and session.strict is not None and undecided(value):
+        if not isinstance(total, Array) or total.dtype.kind == "f":
+            raise CannotStage("sum() of floats, which compensates for rounding")
+    return operators[0].arithmetic("Add", total, value, 0)

@@ -1,0 +1,98 @@
+"""Lists and tuples of numbers that are read by a traced index, and the extremes of an array."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, NDArray, new_array, new_scalar
+from lazynp._sizes import is_size
+from lazynp.primitives import elementwise, shaping
+from lazynp.primitives.checks import check_later
+from lazynp.transforms._stack import argument_node
+from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control._state import numeric, pythons, session, undecided
+
+_INT = np.dtype(np.int64)
+
+
+def item(x: Any, index: Any, of: Any = None) -> Any:
+    """`x[index]`. of: the type that an error names, if not that of x."""
+    if type(x) not in (list, tuple) or not undecided(index):
+        return x[index]
+    if index.ndim or index.dtype.kind not in "iu" or not x:
+        return x[index]
+    of = of or type(x).__name__
+    found = _columns(x, index, of)
+    if found is not None:
+        return found
+    table = _table(x)
+    if table is None:
+        return x[index]
+    values, weak = table
+    i = elementwise.convert(index, dtype=_INT)
+    count = len(x)
+    i = elementwise.select(elementwise.less(i, 0), elementwise.add(i, count), i)
+    bad = elementwise.logical_or(elementwise.less(i, 0), elementwise.greater_equal(i, count))
+    check_later(bad, IndexError, f"{of} index out of range")
+    found = values[elementwise.minimum(elementwise.maximum(i, 0), count - 1)]
+    return pythons(found, found.dtype) if weak else found
+
+
+def _columns(x: Any, index: Any, of: str) -> Any:
+    """What a table of rows that are all alike gives, or None. A list is one that nothing may change
+    here.
+    """
+    kinds = {type(row) for row in x}
+    if kinds not in ({tuple}, {list}) or not x[0]:
+        return None
+    if list in kinds and not session.depth:
+        return None
+    if len({len(row) for row in x}) > 1:
+        return None
+    return kinds.pop()(item(column, index, of) for column in zip(*x, strict=True))
+
+
+def _table(x: Any) -> tuple[Any, bool] | None:
+    """The numbers as one array, and whether they are Python's; None if one array would change what
+    they are.
+    """
+    kinds = {type(v) for v in x}
+    if kinds in ({int}, {float}, {complex}):
+        if int in kinds and not all(-(2**63) <= v < 2**63 for v in x):
+            return None
+        return new_array(argument_node(np.array(x))), True
+    if not all(numeric(v) and not isinstance(v, (NDArray, np.ndarray)) for v in x):
+        return None
+    avals = [weak_aval(v) for v in x]
+    if len({(a.dtype, a.weak) for a in avals}) > 1 or any(a.shape for a in avals):
+        return None
+    dtype, weak = avals[0].dtype, avals[0].weak
+    if weak and dtype.kind == "b":
+        return None
+    parts = [shaping.reshape(_plain(v, dtype), shape=(1,)) for v in x]
+    return shaping.concatenate(*parts, axis=0), weak
+
+
+def _plain(v: Any, dtype: Any) -> Any:
+    return elementwise.convert(new_array(argument_node(v)), dtype=dtype, weak=False)
+
+
+def extreme(values: Any, largest: bool) -> Any:
+    """`max` or `min` of a traced array of one axis, as comparing one after the other finds it; None
+    if this does not apply.
+    """
+    if type(values) is not NDArray or values.ndim != 1 or not undecided(values):
+        return None
+    if is_size(values.size) or not values.size or values.dtype.kind not in "iuf":
+        return None
+    known: Array = values
+    if values.dtype.kind == "f":  # nan is only found in the first place
+        none = values.dtype.type(-math.inf if largest else math.inf)
+        known = elementwise.select(elementwise.isnan(values), none, values)
+    place = known.argmax() if largest else known.argmin()
+    if values.dtype.kind == "f":
+        place = elementwise.select(elementwise.isnan(values[0]), 0, place)
+    return new_scalar(values[place]._read())

@@ -1,0 +1,176 @@
+"""Under `jit`: builtins that use up generators, tables that are read by a traced index, rounding to
+digits, messages of exceptions. Each is compared with Python. Nothing is compiled.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+
+
+@pytest.fixture(autouse=True)
+def interpreted() -> Iterator[None]:
+    with np.config(execution="reference"):
+        yield
+
+
+def outcome(function: Any, *args: Any) -> Any:
+    try:
+        return repr(numpy.asarray(function(*args)))
+    except (ArithmeticError, AssertionError, LookupError, ValueError) as error:
+        return type(error), str(error)
+
+
+def alike(function: Any, *cases: Any) -> None:
+    """Under jit as in Python: values with their dtypes, or the exception."""
+    jitted = np.jit(function)
+    for case in cases:
+        ours = np.array(case) if isinstance(case, list) else case
+        plain = numpy.array(case) if isinstance(case, list) else case
+        assert outcome(jitted, ours) == outcome(function, plain), case
+    assert "unrolled" not in str(np.explain(jitted))
+
+
+NUMBERS = [[1.5, -2.0, 3.25] * 4, [-1.0] * 12, [2.0] * 12, [0.0, 5.0, 1.0] * 4]
+
+
+def squares(x: Any) -> Any:
+    return sum(v * v for v in x if v > 0)
+
+
+def differences(x: Any) -> Any:
+    return sum([x[i] - x[j] for i in range(12) for j in range(i)])
+
+
+def falling(x: Any) -> Any:
+    return any(x[i] > x[i + 1] + 4 for i in range(11))
+
+
+def positive(x: Any) -> Any:
+    return all(v > 0 for v in x)
+
+
+def largest(x: Any) -> Any:
+    return max(abs(v) for v in x)
+
+
+def least_positive(x: Any) -> Any:
+    return min(v for v in x if v > 0)  # Python's exception without any
+
+
+@pytest.mark.parametrize(
+    "function", [squares, differences, falling, positive, largest, least_positive]
+)
+def test_generators(function: Any) -> None:
+    cases = NUMBERS if function is not squares else NUMBERS[2:]  # 0 would be an int, or a float
+    alike(function, *cases)
+
+
+def test_what_a_generator_reads() -> None:
+    def shadowed(x: Any) -> Any:
+        v, total = 7.0, 0.0
+        for k in range(10):
+            total += sum(v * k for v in x) + v
+        return total
+
+    def own(x: Any) -> Any:
+        sum = lambda values: [*values][0]  # noqa: E731
+        return sum(v + 1 for v in x)
+
+    alike(shadowed, *NUMBERS)
+    assert np.jit(own)(np.array([1.0, 2.0])) == own([1.0, 2.0])
+    assert np.jit(lambda: sum(0.1 for _ in range(10)))() == sum(0.1 for _ in range(10))
+
+
+def test_the_extremes_of_an_array() -> None:
+    nan, inf = float("nan"), float("inf")
+    cases = [[3, 1, 2], [1.0, nan, 3.0], [nan, 1.0], [0.0, -0.0], [-0.0, 0.0], [-inf, nan], [inf]]
+    alike(lambda x: max(x), *cases)
+    alike(lambda x: min(x), *cases)
+    slope = np.grad(lambda x: np.jit(lambda y: max(y))(x))(np.array([1.0, 4.0, 2.0]))
+    assert slope.tolist() == [0.0, 1.0, 0.0]
+
+
+def test_tables() -> None:
+    moves = [(0, 1), (1, 0), (0, -1), (-1, 0)]
+
+    def walked(k: Any) -> Any:
+        y = x = 0
+        for i in range(10):
+            dy, dx = moves[(k[0] + i) % 4]
+            y, x = y + dy, x + 2 * dx
+        return y * 100 + x
+
+    def looked_up(k: Any) -> Any:
+        return [10, 20, 30][k[0]] if k[0] > -9 else 0
+
+    def halves(k: Any) -> Any:
+        return (0.5, 1.5)[k[0]] * 2 if k[0] > -9 else 0.0
+
+    alike(looked_up, [0], [2], [-1], [-3], [3], [-4])
+    alike(halves, [0], [1], [-2], [2])
+    alike(walked, [0], [1], [7])
+
+    def grown(x: Any, k: Any) -> Any:
+        rows = [x[0], x[1] * 2]
+        return rows[k] if k < 9 else 0.0
+
+    x = np.array([3.0, 4.0])
+    assert [float(np.jit(grown)(x, np.array(k))) for k in (0, 1, -1)] == [3.0, 8.0, 8.0]
+
+
+def test_rounding_to_digits() -> None:
+    def rounded(x: Any) -> Any:
+        y = float(x[0]) if x[0] == x[0] else 0.0
+        return [round(y, 2), round(y, 0), round(y, 13)]
+
+    rng = random.Random(4)
+    ties = [0.125, 2.675, 1.005, -2.5, 0.5, -0.001, 1e300, 4503599627370497.5, 45035996273704.975]
+    some = [rng.randrange(10**6) / 1000 + 0.005 for _ in range(20)]
+    more = [rng.randrange(2**30) / 2 ** rng.randrange(20) for _ in range(20)]
+    alike(rounded, *[[v] for v in [*ties, *some, *more, -0.0, float("inf")]])
+
+
+def test_messages() -> None:
+    def negative(x: Any) -> Any:
+        for i in range(len(x)):
+            if x[i] < 0:
+                raise ValueError(f"element {i} of {len(x)} is negative")
+            if x[i] == 0:
+                raise IndexError("{} is zero".format(i))  # noqa: UP032
+        return x.sum()
+
+    def braces(x: Any) -> Any:
+        if x[0] > 0:
+            raise ValueError("use {} or {x}")
+        return x
+
+    alike(negative, *NUMBERS)
+    alike(braces, [1.0], [0.0])
+
+
+def test_a_bare_return() -> None:
+    def sifted(x: Any) -> None:
+        for start in range(5):
+            _sift(x, start)
+
+    for values in ([3.0, 9.0, 2.0, 7.0, 1.0, 8.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]):
+        ours, plain = np.array(values), numpy.array(values)
+        assert np.jit(sifted)(ours) is None
+        sifted(plain)
+        assert ours.tolist() == plain.tolist()
+
+
+def _sift(x: Any, i: Any) -> None:
+    while 2 * i + 1 < len(x):
+        k = 2 * i + 1
+        if x[i] >= x[k]:
+            return
+        x[i], x[k] = x[k], x[i]
+        i = k

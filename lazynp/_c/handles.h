@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core.h"
+#include "shells.h"
 
 enum { KEPT = 32, POOLS = 3 }; /* dead objects of each class; classes */
 static struct Pool {
@@ -50,6 +51,62 @@ static inline void bury(PyObject *self, Py_ssize_t items)
     Py_DECREF(type);
 }
 
+/* Dead paths of one `Basic` each, which refers to nothing. The collector does not see them: the index
+   in such a path consists of ints, so that the path is in no cycle. */
+static struct {
+    int count;
+    PyObject *dead[KEPT];
+} paths;
+
+static inline int is_path(PyObject *path)
+{
+    return path && Py_REFCNT(path) == 1 && PyTuple_CheckExact(path) && PyTuple_GET_SIZE(path) == 1 &&
+           Py_TYPE(PyTuple_GET_ITEM(path, 0)) == (PyTypeObject *)the.Basic &&
+           Py_REFCNT(PyTuple_GET_ITEM(path, 0)) == 1 && paths.count < KEPT;
+}
+
+/* Give up a handle's reference to its path. */
+static inline void drop_path(PyObject *path)
+{
+    if (!is_path(path)) {
+        Py_XDECREF(path);
+        return;
+    }
+    PyObject *step = PyTuple_GET_ITEM(path, 0);
+    PyObject *index = PyTuple_GET_ITEM(step, 0), *aval = PyTuple_GET_ITEM(step, 1);
+    PyObject_GC_UnTrack(path);
+    PyObject_GC_UnTrack(step);
+    PyTuple_SET_ITEM(step, 0, NULL);
+    PyTuple_SET_ITEM(step, 1, NULL);
+    paths.dead[paths.count++] = path;
+    Py_XDECREF(index); /* may run Python code */
+    Py_XDECREF(aval);
+}
+
+/* The path of a view of an owner of this aval by a basic index of ints, new. */
+static PyObject *path_along(PyObject *index, PyObject *aval)
+{
+    PyTypeObject *basic = (PyTypeObject *)the.Basic; /* the tuple (index, aval) */
+    PyObject *path, *step;
+    if (paths.count)
+        path = paths.dead[--paths.count];
+    else {
+        path = PyTuple_New(1);
+        step = path ? basic->tp_alloc(basic, 2) : NULL;
+        if (!step) {
+            Py_XDECREF(path);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(path, 0, step);
+        PyObject_GC_UnTrack(path);
+        PyObject_GC_UnTrack(step);
+    }
+    step = PyTuple_GET_ITEM(path, 0);
+    PyTuple_SET_ITEM(step, 0, Py_NewRef(index));
+    PyTuple_SET_ITEM(step, 1, Py_NewRef(aval));
+    return path;
+}
+
 /* A destructor may run at each line, and sees no more of this handle than is left. */
 static void clear_handle(PyObject *self)
 {
@@ -59,7 +116,9 @@ static void clear_handle(PyObject *self)
     OF(self, Array, _node) = NULL;
     drop_node(node);
     Py_CLEAR(OF(self, Array, _base));
-    Py_CLEAR(OF(self, Array, _path));
+    PyObject *path = OF(self, Array, _path);
+    OF(self, Array, _path) = NULL;
+    drop_path(path);
     Py_CLEAR(OF(self, Array, _seen));
     Py_CLEAR(OF(self, Array, _flags));
     Py_CLEAR(OF(self, Array, _order));
@@ -69,8 +128,9 @@ static void clear_handle(PyObject *self)
 /* Free a handle. For one of a subclass, Python has freed what that adds. */
 static void free_handle(PyObject *self)
 {
+    PyObject *base = OF(self, Array, _base);
     PyObject_GC_UnTrack(self);
-    if (OF(self, Array, _base) == Py_None) { /* else it may be the last to hold another handle */
+    if (!base || base == Py_None || Py_REFCNT(base) > 1) { /* else it may end a chain of handles */
         clear_handle(self);
         return;
     }

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "handles.h"
 #include "hosts.h"
 #include "present.h"
 #include "scalars.h"
@@ -204,15 +205,38 @@ end:
     return out;
 }
 
+/* A view of an owner of this aval, by an index of ints, with this value, new; without one, it is read
+   later. Steals the value. */
+static PyObject *view_of_owner(PyObject *self, PyObject *index, PyObject *aval, PyObject *part,
+                               PyObject *value, PyObject *seen)
+{
+    PyObject *path = path_along(index, aval), *node = path ? leaf(value, part) : NULL;
+    PyObject *out = owner(the.NDArray, node);
+    Py_DECREF(value);
+    if (!out) {
+        Py_XDECREF(path);
+        return NULL;
+    }
+    OF(out, Array, _path) = path;
+    Py_SETREF(OF(out, Array, _base), Py_NewRef(self));
+    Py_SETREF(OF(out, Array, _seen), Py_NewRef(seen));
+    if (OF(self, Array, _order) != Py_None)
+        Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
+    return out;
+}
+
 /* A view of an available value, for eager mode. It holds NumPy's view, but neither a large one, which
    is part of the program that reads it, nor one of an array whose other views prevented a store. */
 static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, PyObject *aval,
                               PyObject *value, int *again)
 {
     PyObject *base, *out = NULL, *part = NULL, *step;
-    PyObject *seen = Py_NewRef(seen_by(self));
+    PyObject *seen = Py_NewRef(seen_by(self)), *shown;
+    Look look;
+    int quick = look_at_index(&look, (PyArrayObject *)value, index);
     Py_INCREF(value);
-    PyObject *shown = PyObject_GetItem(value, index); /* a slice's bounds may run code */
+    shown = quick ? seen_as((PyArrayObject *)value, &look)
+                  : PyObject_GetItem(value, index); /* a slice's bounds may run code */
     Py_DECREF(value);
     if (!shown) {
         Py_DECREF(seen);
@@ -225,17 +249,20 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
     if (!part)
         goto end;
     *again = 0;
+    base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
+    int later = OF(base, Array, _seen) == the.viewed || !is_small(now, (PyArrayObject *)shown);
+    if (quick && base == self) {
+        out = view_of_owner(self, index, aval, part, Py_NewRef(later ? Py_None : shown),
+                            later ? Py_None : seen);
+        goto end;
+    }
     PyTypeObject *basic = (PyTypeObject *)the.Basic; /* the tuple (index, aval) */
     step = basic->tp_alloc(basic, 2);
     if (!step)
         goto end;
     PyTuple_SET_ITEM(step, 0, Py_NewRef(index));
     PyTuple_SET_ITEM(step, 1, Py_NewRef(aval));
-    base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
-    if (OF(base, Array, _seen) == the.viewed || !is_small(now, (PyArrayObject *)shown))
-        out = view_of(self, step, leaf(Py_None, part), Py_None);
-    else
-        out = view_of(self, step, leaf(shown, part), seen);
+    out = view_of(self, step, leaf(later ? Py_None : shown, part), later ? Py_None : seen);
 end:
     Py_XDECREF(part);
     Py_DECREF(seen);

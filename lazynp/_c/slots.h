@@ -210,13 +210,15 @@ static PyObject *by_call(PyObject *self, PyObject *args, PyObject *names)
 
 /* -- taking them ------------------------------------------------------------------------------- */
 
-/* The front that is the class's method; NULL if there is none, or if its method is no front. */
+/* The front that is the class's method; NULL if there is none, or if its method is no front. An
+   attribute of the class may be another function: see `attribute_of_class`. */
 static PyObject *front_of(PyTypeObject *class, const char *name)
 {
-    PyObject *found = PyObject_GetAttrString((PyObject *)class, name);
+    PyObject *text = PyUnicode_InternFromString(name);
+    PyObject *found = text ? _PyType_Lookup(class, text) : NULL;
+    Py_XDECREF(text);
     if (found && Py_TYPE(found) == &FrontType)
-        return found; /* kept for good, as the class is */
-    Py_XDECREF(found);
+        return Py_NewRef(found); /* kept for good, as the class is */
     PyErr_Clear();
     return NULL;
 }

@@ -51,59 +51,81 @@ static inline void bury(PyObject *self, Py_ssize_t items)
     Py_DECREF(type);
 }
 
-/* Dead paths of one `Basic` each, which refers to nothing. The collector does not see them: the index
-   in such a path consists of ints, so that the path is in no cycle. */
+/* Dead paths by their length. The last item is a `Basic`, which refers to nothing, as the path does
+   otherwise. The collector does not see a `Basic` from here, whose index consists of ints, so that it
+   is in no cycle. */
+enum { LONGEST = 3 };
 static struct {
     int count;
     PyObject *dead[KEPT];
-} paths;
+} paths[LONGEST + 1];
 
 static inline int is_path(PyObject *path)
 {
-    return path && Py_REFCNT(path) == 1 && PyTuple_CheckExact(path) && PyTuple_GET_SIZE(path) == 1 &&
-           Py_TYPE(PyTuple_GET_ITEM(path, 0)) == (PyTypeObject *)the.Basic &&
-           Py_REFCNT(PyTuple_GET_ITEM(path, 0)) == 1 && paths.count < KEPT;
+    Py_ssize_t n = path && PyTuple_CheckExact(path) ? PyTuple_GET_SIZE(path) : 0;
+    if (!n || n > LONGEST || Py_REFCNT(path) != 1 || paths[n].count == KEPT)
+        return 0;
+    PyObject *step = PyTuple_GET_ITEM(path, n - 1);
+    return Py_TYPE(step) == (PyTypeObject *)the.Basic && Py_REFCNT(step) == 1;
 }
 
 /* Give up a handle's reference to its path. */
 static inline void drop_path(PyObject *path)
 {
+    PyObject *dropped[LONGEST + 1];
     if (!is_path(path)) {
         Py_XDECREF(path);
         return;
     }
-    PyObject *step = PyTuple_GET_ITEM(path, 0);
-    PyObject *index = PyTuple_GET_ITEM(step, 0), *aval = PyTuple_GET_ITEM(step, 1);
+    Py_ssize_t n = PyTuple_GET_SIZE(path);
+    PyObject *step = PyTuple_GET_ITEM(path, n - 1);
     PyObject_GC_UnTrack(path);
     PyObject_GC_UnTrack(step);
-    PyTuple_SET_ITEM(step, 0, NULL);
-    PyTuple_SET_ITEM(step, 1, NULL);
-    paths.dead[paths.count++] = path;
-    Py_XDECREF(index); /* may run Python code */
-    Py_XDECREF(aval);
+    for (Py_ssize_t i = 0; i < n - 1; i++) {
+        dropped[i] = PyTuple_GET_ITEM(path, i);
+        PyTuple_SET_ITEM(path, i, NULL);
+    }
+    for (Py_ssize_t i = 0; i < 2; i++) {
+        dropped[n - 1 + i] = PyTuple_GET_ITEM(step, i);
+        PyTuple_SET_ITEM(step, i, NULL);
+    }
+    paths[n].dead[paths[n].count++] = path;
+    for (Py_ssize_t i = 0; i <= n; i++)
+        Py_XDECREF(dropped[i]); /* may run Python code */
 }
 
-/* The path of a view of an owner of this aval by a basic index of ints, new. */
-static PyObject *path_along(PyObject *index, PyObject *aval)
+/* A path that ends by a `Basic`, new; both without their other items. */
+static PyObject *empty_path(Py_ssize_t n)
 {
     PyTypeObject *basic = (PyTypeObject *)the.Basic; /* the tuple (index, aval) */
-    PyObject *path, *step;
-    if (paths.count)
-        path = paths.dead[--paths.count];
-    else {
-        path = PyTuple_New(1);
-        step = path ? basic->tp_alloc(basic, 2) : NULL;
-        if (!step) {
-            Py_XDECREF(path);
-            return NULL;
-        }
-        PyTuple_SET_ITEM(path, 0, step);
-        PyObject_GC_UnTrack(path);
-        PyObject_GC_UnTrack(step);
+    if (n <= LONGEST && paths[n].count)
+        return paths[n].dead[--paths[n].count];
+    PyObject *path = PyTuple_New(n), *step = path ? basic->tp_alloc(basic, 2) : NULL;
+    if (!step) {
+        Py_XDECREF(path);
+        return NULL;
     }
-    step = PyTuple_GET_ITEM(path, 0);
+    PyTuple_SET_ITEM(path, n - 1, step);
+    PyObject_GC_UnTrack(path);
+    PyObject_GC_UnTrack(step);
+    return path;
+}
+
+/* The path `before`, if not NULL, and then along a basic index of ints from an array of this aval,
+   new. */
+static PyObject *path_along(PyObject *before, PyObject *index, PyObject *aval)
+{
+    Py_ssize_t taken = before ? PyTuple_GET_SIZE(before) : 0;
+    PyObject *path = empty_path(taken + 1), *step;
+    if (!path)
+        return NULL;
+    step = PyTuple_GET_ITEM(path, taken);
     PyTuple_SET_ITEM(step, 0, Py_NewRef(index));
     PyTuple_SET_ITEM(step, 1, Py_NewRef(aval));
+    for (Py_ssize_t i = 0; i < taken; i++)
+        PyTuple_SET_ITEM(path, i, Py_NewRef(PyTuple_GET_ITEM(before, i)));
+    if (taken)
+        PyObject_GC_Track(path); /* other steps may be anything */
     return path;
 }
 

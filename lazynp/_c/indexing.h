@@ -59,7 +59,7 @@ static char *element_at(PyArrayObject *memory, PyObject *index)
     char *at = PyArray_BYTES(memory);
     for (int axis = 0; axis < ndim; axis++) {
         npy_intp place, length = PyArray_DIM(memory, axis);
-        if (!as_place(number_of_single(items[axis]), &place))
+        if (PySlice_Check(items[axis]) || !as_place(number_of_single(items[axis]), &place))
             return NULL;
         place += place < 0 ? length : 0;
         if (place < 0 || place >= length)
@@ -72,6 +72,8 @@ static char *element_at(PyArrayObject *memory, PyObject *index)
 /* Whether this may be an integer that is no int of Python's. */
 static inline int may_be_place(PyObject *item)
 {
+    if (PyLong_CheckExact(item) || PySlice_Check(item))
+        return 0;
     return is_scalar(item) || PyArray_IsScalar(item, Integer);
 }
 
@@ -205,20 +207,28 @@ end:
     return out;
 }
 
-/* A view of an owner of this aval, by an index of ints, with this value, new; without one, it is read
-   later. Steals the value. */
-static PyObject *view_of_owner(PyObject *self, PyObject *index, PyObject *aval, PyObject *part,
-                               PyObject *value, PyObject *seen)
+/* A view by an index of ints from an array of this aval, with this value, which it steals; without
+   one, it is read later. New. */
+static PyObject *view_along(PyObject *self, PyObject *index, PyObject *aval, PyObject *part,
+                            PyObject *value, PyObject *seen)
 {
-    PyObject *path = path_along(index, aval), *node = path ? leaf(value, part) : NULL;
+    PyObject *base = OF(self, Array, _base), *before = NULL;
+    if (base == Py_None)
+        base = self;
+    else
+        before = Py_XNewRef(OF(self, Array, _path));
+    Py_INCREF(base);
+    PyObject *path = path_along(before, index, aval), *node = path ? leaf(value, part) : NULL;
     PyObject *out = owner(the.NDArray, node);
+    Py_XDECREF(before);
     Py_DECREF(value);
     if (!out) {
         Py_XDECREF(path);
+        Py_DECREF(base);
         return NULL;
     }
     OF(out, Array, _path) = path;
-    Py_SETREF(OF(out, Array, _base), Py_NewRef(self));
+    Py_SETREF(OF(out, Array, _base), base);
     Py_SETREF(OF(out, Array, _seen), Py_NewRef(seen));
     if (OF(self, Array, _order) != Py_None)
         Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
@@ -233,7 +243,7 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
     PyObject *base, *out = NULL, *part = NULL, *step;
     PyObject *seen = Py_NewRef(seen_by(self)), *shown;
     Look look;
-    int quick = look_at_index(&look, (PyArrayObject *)value, index);
+    int later, quick = look_at_index(&look, (PyArrayObject *)value, index);
     Py_INCREF(value);
     shown = quick ? seen_as((PyArrayObject *)value, &look)
                   : PyObject_GetItem(value, index); /* a slice's bounds may run code */
@@ -250,10 +260,10 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
         goto end;
     *again = 0;
     base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
-    int later = OF(base, Array, _seen) == the.viewed || !is_small(now, (PyArrayObject *)shown);
-    if (quick && base == self) {
-        out = view_of_owner(self, index, aval, part, Py_NewRef(later ? Py_None : shown),
-                            later ? Py_None : seen);
+    later = OF(base, Array, _seen) == the.viewed || !is_small(now, (PyArrayObject *)shown);
+    if (quick) {
+        out = view_along(self, index, aval, part, Py_NewRef(later ? Py_None : shown),
+                         later ? Py_None : seen);
         goto end;
     }
     PyTypeObject *basic = (PyTypeObject *)the.Basic; /* the tuple (index, aval) */
@@ -536,7 +546,7 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
         return getitem_of_present(front, args, nargsf, names);
     value = PyList_GET_ITEM(node, VALUE);
     if (is_memory(value))
-        out = element((PyArrayObject *)value, index);
+        out = PySlice_Check(index) ? NULL : element((PyArrayObject *)value, index);
     else if (PyTuple_CheckExact(index) && !PyTuple_GET_SIZE(index) && number_behind(self))
         out = scalar(value, known(node));
     else if (value == Py_None && (aval = known(node)) && Py_TYPE(aval) == (PyTypeObject *)the.Aval &&

@@ -40,11 +40,13 @@ enum {
 /* The fronts by class; NULL: the class has the slot of Python's. */
 static struct {
     PyObject *own[OPERATORS][CLASSES], *reflected[OPERATORS][CLASSES];
-    PyObject *compare[Py_GE + 1][CLASSES], *getitem[CLASSES], *setitem[CLASSES], *truth[CLASSES];
+    PyObject *compare[Py_GE + 1][CLASSES], *getitem[CLASSES], *setitem[CLASSES], *truth[CLASSES],
+        *length[CLASSES];
     richcmpfunc compared;
     binaryfunc got;
     objobjargproc set;
     inquiry tested;
+    lenfunc measured;
     void *python[OPERATORS]; /* Python's functions for operators in place, and of one operand */
 } slots;
 
@@ -193,6 +195,16 @@ static int by_truth(PyObject *x)
     return truth;
 }
 
+static Py_ssize_t by_length(PyObject *x)
+{
+    int class = class_of(x);
+    PyObject *aval = class == 0 && slots.length[class] && nothing_staged() ? lasting_aval(x) : NULL;
+    PyObject *shape = aval ? OF(aval, Aval, shape) : NULL;
+    if (!shape || OF(aval, Aval, device) != Py_True || !PyTuple_GET_SIZE(shape))
+        return slots.measured(x);
+    return PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0));
+}
+
 /* A call of a ufunc of ours, which Python looks up by its name. */
 static ternaryfunc ufunc_called;
 static PyObject *ufunc_front;
@@ -266,6 +278,9 @@ static void take_slots_of(int class, PyTypeObject *type)
     if ((slots.truth[class] = front_of(type, "__bool__")) &&
         !take_slot((void **)&number->nb_bool, by_truth, (void **)&slots.tested))
         slots.truth[class] = NULL;
+    if (class == 0 && (slots.length[class] = front_of(type, "__len__")) &&
+        !take_slot((void **)&type->tp_as_sequence->sq_length, by_length, (void **)&slots.measured))
+        slots.length[class] = NULL;
 }
 
 /* Calls of the class's instances need no search, until somebody assigns `__call__` anew; a class

@@ -42,6 +42,11 @@ static inline PyObject *number_of_single(PyObject *item)
     return PyArray_IsScalar(value, Integer) ? value : item;
 }
 
+static inline int is_no_place(PyObject *item)
+{
+    return PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
+}
+
 /* The address of the one element that the index selects. NULL: forward. */
 static char *element_at(PyArrayObject *memory, PyObject *index)
 {
@@ -59,7 +64,7 @@ static char *element_at(PyArrayObject *memory, PyObject *index)
     char *at = PyArray_BYTES(memory);
     for (int axis = 0; axis < ndim; axis++) {
         npy_intp place, length = PyArray_DIM(memory, axis);
-        if (PySlice_Check(items[axis]) || !as_place(number_of_single(items[axis]), &place))
+        if (is_no_place(items[axis]) || !as_place(number_of_single(items[axis]), &place))
             return NULL;
         place += place < 0 ? length : 0;
         if (place < 0 || place >= length)
@@ -546,7 +551,7 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
         return getitem_of_present(front, args, nargsf, names);
     value = PyList_GET_ITEM(node, VALUE);
     if (is_memory(value))
-        out = PySlice_Check(index) ? NULL : element((PyArrayObject *)value, index);
+        out = is_no_place(index) ? NULL : element((PyArrayObject *)value, index);
     else if (PyTuple_CheckExact(index) && !PyTuple_GET_SIZE(index) && number_behind(self))
         out = scalar(value, known(node));
     else if (value == Py_None && (aval = known(node)) && Py_TYPE(aval) == (PyTypeObject *)the.Aval &&

@@ -24,6 +24,7 @@ typedef struct {
     int ndim;
     npy_intp dims[SHELL_AXES], strides[SHELL_AXES];
     char *data;
+    PyArray_Descr *descr; /* borrowed */
 } Look;
 
 /* Whether nothing but the reference that the caller has tells this view from a new one. */
@@ -97,7 +98,7 @@ static inline int may_be_seen(PyArrayObject *memory)
 /* NumPy's view of aligned memory, new. */
 static PyObject *seen_as(PyArrayObject *memory, const Look *look)
 {
-    PyArray_Descr *descr = PyArray_DESCR(memory);
+    PyArray_Descr *descr = look->descr;
     int n = look->ndim, flags = PyArray_FLAGS(memory) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED);
     PyObject *base = Py_NewRef(base_of_view(memory));
     if (shells[n].count) {
@@ -180,7 +181,9 @@ static int look_at_index(Look *look, PyArrayObject *memory, PyObject *index)
         taken += items[i] != Py_None && items[i] != Py_Ellipsis;
     if (taken > ndim || n - taken > SHELL_AXES)
         return 0;
-    *look = (Look){.data = PyArray_BYTES(memory)};
+    look->ndim = 0;
+    look->data = PyArray_BYTES(memory);
+    look->descr = PyArray_DESCR(memory);
     for (Py_ssize_t i = 0; i <= n; i++) {
         PyObject *item = i < n ? items[i] : Py_Ellipsis;
         npy_intp place;
@@ -219,4 +222,71 @@ static int look_at_index(Look *look, PyArrayObject *memory, PyObject *index)
         }
     }
     return look->ndim > 0;
+}
+
+/* -- other views ------------------------------------------------------------------------------- */
+
+/* The memory as it is. 0: NumPy must make its views. */
+static inline int look_at_all(Look *look, PyArrayObject *memory)
+{
+    look->ndim = PyArray_NDIM(memory);
+    look->data = PyArray_BYTES(memory);
+    look->descr = PyArray_DESCR(memory);
+    if (!may_be_seen(memory))
+        return 0;
+    memcpy(look->dims, PyArray_DIMS(memory), look->ndim * sizeof(npy_intp));
+    memcpy(look->strides, PyArray_STRIDES(memory), look->ndim * sizeof(npy_intp));
+    return look->ndim > 0;
+}
+
+/* The axes in another order. */
+static inline int look_turned(Look *look, PyArrayObject *memory, const npy_intp *axes, int n)
+{
+    if (!look_at_all(look, memory) || n != look->ndim)
+        return 0;
+    for (int i = 0; i < n; i++) {
+        if (axes[i] < 0 || axes[i] >= n)
+            return 0;
+        look->dims[i] = PyArray_DIM(memory, (int)axes[i]);
+        look->strides[i] = PyArray_STRIDE(memory, (int)axes[i]);
+    }
+    return 1;
+}
+
+/* Elements in C order, in another shape. -1 alone stands for their number. */
+static inline int look_reshaped(Look *look, PyArrayObject *memory, const npy_intp *dims, int n)
+{
+    npy_intp size = PyArray_SIZE(memory), stride = PyDataType_ELSIZE(PyArray_DESCR(memory)), all = 1;
+    if (!may_be_seen(memory) || !PyArray_IS_C_CONTIGUOUS(memory) || !size || !n || n > SHELL_AXES)
+        return 0;
+    if (n == PyArray_NDIM(memory) && !memcmp(dims, PyArray_DIMS(memory), n * sizeof(npy_intp)))
+        return look_at_all(look, memory); /* NumPy keeps the strides */
+    look->ndim = n;
+    look->data = PyArray_BYTES(memory);
+    look->descr = PyArray_DESCR(memory);
+    for (int axis = n - 1; axis >= 0; axis--) {
+        npy_intp length = n == 1 && dims[0] == -1 ? size : dims[axis];
+        if (length <= 0 || all > size / length)
+            return 0;
+        look->dims[axis] = length;
+        look->strides[axis] = stride;
+        stride *= length;
+        all *= length;
+    }
+    return all == size;
+}
+
+/* The real or the imaginary parts of complex numbers. */
+static inline int look_at_parts(Look *look, PyArrayObject *memory, int imaginary)
+{
+    static PyArray_Descr *of_complex[2]; /* NumPy's own, kept */
+    int type = PyArray_TYPE(memory), is_double = type == NPY_CDOUBLE;
+    if ((!is_double && type != NPY_CFLOAT) || !PyArray_ISNOTSWAPPED(memory) ||
+        !look_at_all(look, memory))
+        return 0;
+    if (!of_complex[is_double])
+        of_complex[is_double] = PyArray_DescrFromType(is_double ? NPY_DOUBLE : NPY_FLOAT);
+    look->descr = of_complex[is_double];
+    look->data += imaginary ? PyDataType_ELSIZE(look->descr) : 0;
+    return 1;
 }

@@ -215,6 +215,11 @@ def attach_operators() -> None:
     Scalar.__getitem__ = _getitem_of_scalar  # type: ignore[attr-defined]
 
 
+# NumPy's ufuncs -> methods of Scalars that compute the same, the second for a Scalar on the right
+OF_SCALARS: dict[np.ufunc, tuple[Any, Any]] = {}
+_MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
 def _attach_scalar_operators() -> None:
     """Operators of available scalars; other operands go to `Array`'s."""
     for name, function in (_BINARY | _COMPARISONS).items():
@@ -233,6 +238,10 @@ def _attach_scalar_operators() -> None:
             known["operator"] = vars(Array)[f"__r{name}__"]
             reflected = in_front("of_scalars", reflected, function=plain, swap=True, **known)
             setattr(Scalar, f"__r{name}__", reflected)
+    for name, function in (_BINARY | _COMPARISONS).items():
+        other = vars(Scalar).get(f"__{_MIRRORED.get(name, 'r' + name)}__")
+        if name not in ("divmod", "matmul") and isinstance(function, ufunc):
+            OF_SCALARS[function._numpy] = vars(Scalar)[f"__{name}__"], other
     for name, function in _UNARY.items():
         plain = getattr(operator, f"__{name}__")
         single = unary_operator_of(plain, function.operator(depth=2))

@@ -27,6 +27,7 @@ from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._later import matrix_classes
 from lazynp._node import CODE, OFFSET, OP, VALUE
+from lazynp._operators import OF_SCALARS
 from lazynp._overrides import Overridden
 from lazynp._positions import user_frame
 from lazynp._quiet import quietly
@@ -327,7 +328,8 @@ def array_namespace(self: Array, /, *, api_version: str | None = None) -> Module
 
 def attach() -> None:
     Array.__array_namespace__ = array_namespace  # type: ignore[attr-defined]
-    Array.__array_ufunc__ = in_front("asked", array_ufunc, entries=_CALLS)  # type: ignore[attr-defined]
+    asked = in_front("asked", array_ufunc, entries=_CALLS, operators=OF_SCALARS)
+    Array.__array_ufunc__ = asked  # type: ignore[attr-defined]
     asked = in_front("asked_function", array_function, entries=_FUNCTIONS)
     Array.__array_function__ = asked  # type: ignore[attr-defined]
     Selection.__array_ufunc__ = with_size(selection_ufunc, ufunc_again)  # type: ignore[attr-defined]

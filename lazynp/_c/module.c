@@ -153,7 +153,7 @@ static const Kind KINDS[] = {
     {"matched", matched, "slot_type", NULL},
     {"round", matched_round, "slot_type", NULL},
     {"shown", shown, "entries", NULL},
-    {"asked", asked, "entries", NULL},
+    {"asked", asked, "entries", "operators"},
     {"asked_function", asked_function, "entries", NULL},
     {"hosted", hosted, "hooks", "handle"},
     {"replayed", replayed, "rules", "more"},

@@ -25,6 +25,7 @@ from lazynp.functions._operands import cast, check_writeable, store
 from lazynp.functions._operator_cases import defers, yielded
 from lazynp.functions._parts import Part, store as store_in
 from lazynp.functions._scalars import (
+    OF_SCALARS,
     conversion_of,
     operator_of,
     quiet,
@@ -215,8 +216,6 @@ def attach_operators() -> None:
     Scalar.__getitem__ = _getitem_of_scalar  # type: ignore[attr-defined]
 
 
-# NumPy's ufuncs -> methods of Scalars that compute the same, the second for a Scalar on the right
-OF_SCALARS: dict[np.ufunc, tuple[Any, Any]] = {}
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 

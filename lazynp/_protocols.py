@@ -27,7 +27,6 @@ from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._later import matrix_classes
 from lazynp._node import CODE, OFFSET, OP, VALUE
-from lazynp._operators import OF_SCALARS
 from lazynp._overrides import Overridden
 from lazynp._positions import user_frame
 from lazynp._quiet import quietly
@@ -57,6 +56,7 @@ from lazynp.functions._memory import scipy_asks
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._part_functions import UFUNC_REDUCTIONS, empty_text, least
 from lazynp.functions._refused import FAULTS, numpys_fault
+from lazynp.functions._scalars import OF_SCALARS
 from lazynp.functions._selected import Selection
 from lazynp.functions._ufunc import ufunc
 from lazynp.functions._vectorized import python_function

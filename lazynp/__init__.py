@@ -11,9 +11,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from lazynp import _supported as _supported  # isort: skip  # before all that relies on it
-from lazynp._collector import put_off as _put_off, set_aside as _set_aside  # isort: skip
-
-_put_off()
+from lazynp._collector import set_aside as _set_aside  # isort: skip  # the collector waits from here
 
 import numpy as _numpy
 

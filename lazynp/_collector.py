@@ -96,3 +96,6 @@ def _before(phase: str, info: dict[str, Any]) -> None:
         by_itself = gc.get_count()[2] > gc.get_threshold()[2]
         if not by_itself or time.monotonic() > _Aside.until:
             take_back()
+
+
+put_off()

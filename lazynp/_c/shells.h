@@ -256,7 +256,8 @@ static inline int look_turned(Look *look, PyArrayObject *memory, const npy_intp 
 /* Elements in C order, in another shape. -1 alone stands for their number. */
 static inline int look_reshaped(Look *look, PyArrayObject *memory, const npy_intp *dims, int n)
 {
-    npy_intp size = PyArray_SIZE(memory), stride = PyDataType_ELSIZE(PyArray_DESCR(memory)), all = 1;
+    npy_intp size = PyArray_SIZE(memory), all = 1;
+    npy_intp stride = PyDataType_ELSIZE(PyArray_DESCR(memory));
     if (!may_be_seen(memory) || !PyArray_IS_C_CONTIGUOUS(memory) || !size || !n || n > SHELL_AXES)
         return 0;
     if (n == PyArray_NDIM(memory) && !memcmp(dims, PyArray_DIMS(memory), n * sizeof(npy_intp)))

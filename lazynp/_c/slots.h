@@ -247,8 +247,10 @@ static int take_slot(void **slot, void *ours, void **python)
     return 1;
 }
 
-static void take_slots_of(int class, PyTypeObject *type)
+/* Returns how many. */
+static int take_slots_of(int class, PyTypeObject *type)
 {
+    int taken = 0;
     PyNumberMethods *number = type->tp_as_number;
     PyMappingMethods *mapping = type->tp_as_mapping;
 #define X(slot, name, other)                                                                       \
@@ -257,18 +259,21 @@ static void take_slots_of(int class, PyTypeObject *type)
         take_slot((void **)&number->slot, by_##slot, &slots.python[AT_##slot])) {                  \
         slots.own[AT_##slot][class] = own_##slot;                                                  \
         slots.reflected[AT_##slot][class] = reflected_##slot;                                      \
+        taken++;                                                                                   \
     }
     BINARY_SLOTS(X)
 #undef X
 #define X(slot, name)                                                                              \
     PyObject *own_##slot = front_of(type, name);                                                   \
-    if (own_##slot && take_slot((void **)&number->slot, by_##slot, &slots.python[AT_##slot]))      \
-        slots.own[AT_##slot][class] = own_##slot;
+    if (own_##slot && take_slot((void **)&number->slot, by_##slot, &slots.python[AT_##slot])) {    \
+        slots.own[AT_##slot][class] = own_##slot;                                                  \
+        taken++;                                                                                   \
+    }
     IN_PLACE_SLOTS(X) UNARY_SLOTS(X)
 #undef X
     if (take_slot((void **)&type->tp_richcompare, by_compare, (void **)&slots.compared))
         for (int i = Py_LT; i <= Py_GE; i++)
-            slots.compare[i][class] = front_of(type, COMPARISONS[i]);
+            taken += (slots.compare[i][class] = front_of(type, COMPARISONS[i])) != NULL;
     if ((slots.getitem[class] = front_of(type, "__getitem__")) &&
         !take_slot((void **)&mapping->mp_subscript, by_getitem, (void **)&slots.got))
         slots.getitem[class] = NULL;
@@ -281,6 +286,8 @@ static void take_slots_of(int class, PyTypeObject *type)
     if (class == 0 && (slots.length[class] = front_of(type, "__len__")) &&
         !take_slot((void **)&type->tp_as_sequence->sq_length, by_length, (void **)&slots.measured))
         slots.length[class] = NULL;
+    return taken + (slots.getitem[class] != NULL) + (slots.setitem[class] != NULL) +
+           (slots.truth[class] != NULL) + (slots.length[class] != NULL);
 }
 
 /* Calls of the class's instances need no search, until somebody assigns `__call__` anew; a class
@@ -307,10 +314,9 @@ static PyObject *note_callers(PyObject *Py_UNUSED(module), PyObject *how)
     Py_RETURN_NONE;
 }
 
-/* Call it when the operators are attached. */
+/* Call it when the operators are attached. Returns how many slots have their fronts. */
 static PyObject *take_slots(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
-    take_slots_of(0, (PyTypeObject *)the.NDArray);
-    take_slots_of(1, (PyTypeObject *)the.Scalar);
-    Py_RETURN_NONE;
+    return PyLong_FromLong(take_slots_of(0, (PyTypeObject *)the.NDArray) +
+                           take_slots_of(1, (PyTypeObject *)the.Scalar));
 }

@@ -5,8 +5,8 @@
 #include "indexing.h"
 
 /* NumPy's array after one more step, new: a view, or a copy where NumPy makes one. `dims`: the axes
-   of a transpose, the shape of a reshape, the name of an attribute, or what makes the view; None for other
-   steps, which Python takes. */
+   of a transpose, the shape of a reshape, the name of an attribute, or what makes the view; None
+   for other steps, which Python takes. */
 static PyObject *after_step(PyObject *memory, PyObject *step, PyObject *dims)
 {
     PyTypeObject *kind = Py_TYPE(step);
@@ -116,7 +116,8 @@ static PyObject *view_after(PyObject *self, PyObject *step, PyObject *path, PyOb
 }
 
 /* The view by one more step. `entry`: (step, aval, dims, whether it may take the step in any memory
-   order, whether it turns axes, the view's flags, the path of the step alone). Sets `*again` if Python must make it. */
+   order, whether it turns axes, the view's flags, the path of the step alone). Sets `*again` if
+   Python must make it. */
 static PyObject *view_by(Front *front, PyObject *self, PyObject *entry, PyObject *now, int *again)
 {
     PyObject *step = PyTuple_GET_ITEM(entry, 0), *aval = PyTuple_GET_ITEM(entry, 1);

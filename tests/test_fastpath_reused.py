@@ -174,6 +174,21 @@ def test_all_slots_have_their_fronts():
     assert _fronts.fastpath.take_slots() == expected
 
 
+def test_elements_of_a_class_of_the_users():
+    found = []
+    for np in (numpy, lazynp):
+        x = np.arange(6.0).reshape(2, 3).view(type("Derived", (np.ndarray,), {}))
+        view = x[1]
+        before = [x[1, 2], view[0], x.T[2, 0], view[-1]]
+        x[1, 2] = 9
+        assert all(not isinstance(e, np.ndarray) for e in before)
+        for wrong in (3, -4):
+            with pytest.raises(IndexError, match="out of bounds"):
+                view[wrong]
+        found.append([float(e) for e in (*before, x[1, 2], view[2], view[numpy.int64(1)])])
+    assert found[0] == found[1]
+
+
 OPERATORS = "+ - * / // % ** < <= > >= == !=".split()
 NUMBERS = [
     numpy.float64(2.5), numpy.float32(0.5), numpy.int64(-3), numpy.int8(100), numpy.uint8(200),

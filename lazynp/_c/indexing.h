@@ -519,6 +519,15 @@ static PyObject *element(PyArrayObject *memory, PyObject *index)
     return out;
 }
 
+/* The same of an array of a class of the user's, new. NULL, without an error: forward. */
+static PyObject *element_of_derived(PyObject *x, PyObject *index)
+{
+    if (is_no_place(index) || !PyType_IsSubtype(Py_TYPE(x), (PyTypeObject *)the.NDArray))
+        return NULL;
+    PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    return is_memory(value) ? element((PyArrayObject *)value, index) : NULL;
+}
+
 static PyObject *getitem(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
 
 /* `x[i]` of a view that is out of date. */
@@ -542,10 +551,14 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     Front *front = (Front *)self_;
     PyObject *self, *index, *now, *node, *value, *aval, *out = NULL;
     int again = 1;
-    if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged() || !is_array(args[0]))
+    if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged())
         return hand_on(front, args, nargsf, names);
     self = args[0];
     index = args[1];
+    if (!is_array(self)) {
+        out = is_scalar(self) ? NULL : element_of_derived(self, index);
+        return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
+    }
     node = node_of(self);
     if (!node)
         return getitem_of_present(front, args, nargsf, names);

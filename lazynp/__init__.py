@@ -11,6 +11,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from lazynp import _supported as _supported  # isort: skip  # before all that relies on it
+from lazynp._collector import set_aside as _set_aside  # isort: skip  # the collector waits from here
 
 import numpy as _numpy
 
@@ -32,7 +33,6 @@ from lazynp._array import (
     NDArray as _NDArray,
     Scalar as Scalar,
 )
-from lazynp._collector import set_aside as _set_aside
 from lazynp._config import config as config
 from lazynp._devices import Device as Device, devices as devices
 from lazynp._errors import DeviceError as DeviceError, DistributedError as DistributedError

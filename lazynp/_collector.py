@@ -33,6 +33,34 @@ class _Aside:
     until = 0.0
 
 
+_MANY = 200_000  # objects: more than the import makes
+_usual: list[tuple[int, int, int]] = []  # the thresholds, while the collector waits
+
+
+def put_off() -> None:
+    """Let the collector wait until `set_aside`: it would look through what the import makes, all of
+    which stays, some 80 times. If the import fails, its first run ends that.
+    """
+    usual = gc.get_threshold()
+    if gc.isenabled() and 0 < usual[0] < _MANY and not _usual:
+        _usual.append(usual)
+        gc.set_threshold(_MANY, *usual[1:])
+        _listen()
+
+
+def _go_on() -> None:
+    """Undo `put_off`, unless somebody else has set the thresholds since."""
+    if _usual:
+        usual = _usual.pop()
+        if gc.get_threshold() == (_MANY, *usual[1:]):
+            gc.set_threshold(*usual)
+
+
+def _listen() -> None:
+    if _before not in gc.callbacks:
+        gc.callbacks.append(_before)
+
+
 def set_aside() -> None:
     """Let the collector pass over all objects that there are, for the first seconds.
 
@@ -41,12 +69,13 @@ def set_aside() -> None:
     first after some seconds, looks through all of them again: no garbage stays. A program that
     freezes objects itself is left alone.
     """
+    _go_on()
     if gc.get_freeze_count() or not gc.isenabled():
         return
     gc.freeze()
     _Aside.there = True
     _Aside.count, _Aside.until = gc.get_freeze_count(), time.monotonic() + _YOUNG
-    gc.callbacks.append(_before)
+    _listen()
 
 
 def take_back() -> None:
@@ -61,7 +90,12 @@ def _before(phase: str, info: dict[str, Any]) -> None:
     """A callback of the collector. It stays in the list: a list that shrinks meanwhile would make
     the collector leave out another's callback.
     """
+    if phase == "start":
+        _go_on()
     if _Aside.there and phase == "start" and info["generation"] == 2 and not sys.is_finalizing():
         by_itself = gc.get_count()[2] > gc.get_threshold()[2]
         if not by_itself or time.monotonic() > _Aside.until:
             take_back()
+
+
+put_off()

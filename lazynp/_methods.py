@@ -60,6 +60,7 @@ from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._host import host_into, write_on_host
 from lazynp.functions._integers import normalize_axis_index
 from lazynp.functions._operands import cast, check_writeable, store
+from lazynp.functions._scalars import quiet
 from lazynp.functions._stores import write_into
 from lazynp.functions._strided import as_strided
 from lazynp.functions._subclass import of_class
@@ -332,6 +333,9 @@ def _of_scalar(name: str, getter: Callable[[Array], Any]) -> property:
 
     if name == "flat":
         return property(lambda self: flatiter(new_array(self._read())), refuse)
+    if name in ("real", "imag"):
+        look = operator.attrgetter(name)
+        getter = in_front("of_scalars", getter, function=look, quiet=quiet, operands=1)
     return property(getter, refuse)
 
 

@@ -25,6 +25,7 @@ from lazynp.functions._operands import cast, check_writeable, store
 from lazynp.functions._operator_cases import defers, yielded
 from lazynp.functions._parts import Part, store as store_in
 from lazynp.functions._scalars import (
+    OF_SCALARS,
     conversion_of,
     operator_of,
     quiet,
@@ -215,6 +216,9 @@ def attach_operators() -> None:
     Scalar.__getitem__ = _getitem_of_scalar  # type: ignore[attr-defined]
 
 
+_MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
 def _attach_scalar_operators() -> None:
     """Operators of available scalars; other operands go to `Array`'s."""
     for name, function in (_BINARY | _COMPARISONS).items():
@@ -233,6 +237,10 @@ def _attach_scalar_operators() -> None:
             known["operator"] = vars(Array)[f"__r{name}__"]
             reflected = in_front("of_scalars", reflected, function=plain, swap=True, **known)
             setattr(Scalar, f"__r{name}__", reflected)
+    for name, function in (_BINARY | _COMPARISONS).items():
+        other = vars(Scalar).get(f"__{_MIRRORED.get(name, 'r' + name)}__")
+        if name not in ("divmod", "matmul") and isinstance(function, ufunc):
+            OF_SCALARS[function._numpy] = vars(Scalar)[f"__{name}__"], other
     for name, function in _UNARY.items():
         plain = getattr(operator, f"__{name}__")
         single = unary_operator_of(plain, function.operator(depth=2))

@@ -56,6 +56,7 @@ from lazynp.functions._memory import scipy_asks
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._part_functions import UFUNC_REDUCTIONS, empty_text, least
 from lazynp.functions._refused import FAULTS, numpys_fault
+from lazynp.functions._scalars import OF_SCALARS
 from lazynp.functions._selected import Selection
 from lazynp.functions._ufunc import ufunc
 from lazynp.functions._vectorized import python_function
@@ -327,7 +328,8 @@ def array_namespace(self: Array, /, *, api_version: str | None = None) -> Module
 
 def attach() -> None:
     Array.__array_namespace__ = array_namespace  # type: ignore[attr-defined]
-    Array.__array_ufunc__ = in_front("asked", array_ufunc, entries=_CALLS)  # type: ignore[attr-defined]
+    asked = in_front("asked", array_ufunc, entries=_CALLS, operators=OF_SCALARS)
+    Array.__array_ufunc__ = asked  # type: ignore[attr-defined]
     asked = in_front("asked_function", array_function, entries=_FUNCTIONS)
     Array.__array_function__ = asked  # type: ignore[attr-defined]
     Selection.__array_ufunc__ = with_size(selection_ufunc, ufunc_again)  # type: ignore[attr-defined]

@@ -136,7 +136,7 @@ def _learn_copy(entries: Memo[Any, Any], array: Array, rest: tuple[Any, ...], ou
     aval, made = _aval(array), _aval(out)
     if _is_known_by(aval, array, rest) and type(made) is Aval and made.shape:
         step = Reshape(made.shape)
-        entries.put((aval, *rest), (step, made, _dims(step), False, False, None))
+        entries.put((aval, *rest), (step, made, _dims(step), False, False, None, (step,)))
 
 
 def _aval(array: Array) -> Any:
@@ -170,19 +170,19 @@ def _learn(entries: Memo[Any, Any], array: Array, rest: tuple[Any, ...], out: An
         made = out._node[AVAL] if out._node[OP] is None else out._node[OP].aval
         if out._path[:-1] == before and type(made) is Aval:
             step = out._path[-1]
-            known = step, made, _dims(step), bool(step.plain), bool(step.turns), out._flags
-            entries.put((aval, *rest), known)
+            how = bool(step.plain), bool(step.turns), out._flags, (step,)
+            entries.put((aval, *rest), (step, made, _dims(step), *how))
 
 
-_OTHERS: dict[type, Callable[[Any], Callable[[NDArray], NDArray]]] = {
-    Real: lambda step: operator.attrgetter("real"),
-    Imag: lambda step: operator.attrgetter("imag"),
+_OTHERS: dict[type, Callable[[Any], Any]] = {
+    Real: lambda step: "real",
+    Imag: lambda step: "imag",
     Bitcast: lambda step: operator.methodcaller("view", step.dtype),
 }
 
 
 def _dims(step: Any) -> Any:
-    """What a step that C takes is made of, or a function in C that takes it."""
+    """What a step that C takes is made of, an attribute of NumPy's array, or a function in C."""
     make = _OTHERS.get(type(step))
     if make is not None:
         return make(step)

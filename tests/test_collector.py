@@ -59,6 +59,21 @@ gc.freeze(); all = gc.get_freeze_count()
 gc.collect(); assert gc.get_freeze_count() > all - 100
 """,
     "off": "gc.disable(); import lazynp; assert not gc.get_freeze_count() and not gc.isenabled()",
+    # the collector waits for the end of the import, or, if that fails, for its first run
+    "thresholds": """
+before = gc.get_threshold()
+import lazynp
+from lazynp import _collector
+assert gc.get_threshold() == before
+_collector.put_off()
+assert gc.get_threshold()[0] > 100_000
+gc.collect(0)
+assert gc.get_threshold() == before
+_collector.put_off()
+gc.set_threshold(500)
+gc.collect(0)
+assert gc.get_threshold()[0] == 500
+""",
     # a callback that follows ours hears of every collection
     "callbacks": """
 import lazynp

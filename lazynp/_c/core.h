@@ -427,6 +427,8 @@ static PyObject *leaf(PyObject *value, PyObject *aval)
     return old;
 }
 
+static inline void drop_value(PyObject *value);
+
 /* Give up a handle's reference to its node. A leaf that nobody else refers to is kept. */
 static inline void drop_node(PyObject *node)
 {
@@ -441,7 +443,8 @@ static inline void drop_node(PyObject *node)
     PyList_SET_ITEM(node, VALUE, NULL);
     PyList_SET_ITEM(node, AVAL, NULL);
     leaves.dead[leaves.count++] = node;
-    Py_XDECREF(value); /* may run Python code */
+    if (value)
+        drop_value(value); /* may run Python code */
     Py_XDECREF(aval);
 }
 

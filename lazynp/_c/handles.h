@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core.h"
+#include "shells.h"
 
 enum { KEPT = 32, POOLS = 3 }; /* dead objects of each class; classes */
 static struct Pool {
@@ -50,6 +51,84 @@ static inline void bury(PyObject *self, Py_ssize_t items)
     Py_DECREF(type);
 }
 
+/* Dead paths by their length. The last item is a `Basic`, which refers to nothing, as the path does
+   otherwise. The collector does not see a `Basic` from here, whose index consists of ints, so that it
+   is in no cycle. */
+enum { LONGEST = 3 };
+static struct {
+    int count;
+    PyObject *dead[KEPT];
+} paths[LONGEST + 1];
+
+static inline int is_path(PyObject *path)
+{
+    Py_ssize_t n = path && PyTuple_CheckExact(path) ? PyTuple_GET_SIZE(path) : 0;
+    if (!n || n > LONGEST || Py_REFCNT(path) != 1 || paths[n].count == KEPT)
+        return 0;
+    PyObject *step = PyTuple_GET_ITEM(path, n - 1);
+    return Py_TYPE(step) == (PyTypeObject *)the.Basic && Py_REFCNT(step) == 1;
+}
+
+/* Give up a handle's reference to its path. */
+static inline void drop_path(PyObject *path)
+{
+    PyObject *dropped[LONGEST + 1];
+    if (!is_path(path)) {
+        Py_XDECREF(path);
+        return;
+    }
+    Py_ssize_t n = PyTuple_GET_SIZE(path);
+    PyObject *step = PyTuple_GET_ITEM(path, n - 1);
+    PyObject_GC_UnTrack(path);
+    PyObject_GC_UnTrack(step);
+    for (Py_ssize_t i = 0; i < n - 1; i++) {
+        dropped[i] = PyTuple_GET_ITEM(path, i);
+        PyTuple_SET_ITEM(path, i, NULL);
+    }
+    for (Py_ssize_t i = 0; i < 2; i++) {
+        dropped[n - 1 + i] = PyTuple_GET_ITEM(step, i);
+        PyTuple_SET_ITEM(step, i, NULL);
+    }
+    paths[n].dead[paths[n].count++] = path;
+    for (Py_ssize_t i = 0; i <= n; i++)
+        Py_XDECREF(dropped[i]); /* may run Python code */
+}
+
+/* A path that ends by a `Basic`, new; both without their other items. */
+static PyObject *empty_path(Py_ssize_t n)
+{
+    PyTypeObject *basic = (PyTypeObject *)the.Basic; /* the tuple (index, aval) */
+    if (n <= LONGEST && paths[n].count)
+        return paths[n].dead[--paths[n].count];
+    PyObject *path = PyTuple_New(n), *step = path ? basic->tp_alloc(basic, 2) : NULL;
+    if (!step) {
+        Py_XDECREF(path);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(path, n - 1, step);
+    PyObject_GC_UnTrack(path);
+    PyObject_GC_UnTrack(step);
+    return path;
+}
+
+/* The path `before`, if not NULL, and then along a basic index of ints from an array of this aval,
+   new. */
+static PyObject *path_along(PyObject *before, PyObject *index, PyObject *aval)
+{
+    Py_ssize_t taken = before ? PyTuple_GET_SIZE(before) : 0;
+    PyObject *path = empty_path(taken + 1), *step;
+    if (!path)
+        return NULL;
+    step = PyTuple_GET_ITEM(path, taken);
+    PyTuple_SET_ITEM(step, 0, Py_NewRef(index));
+    PyTuple_SET_ITEM(step, 1, Py_NewRef(aval));
+    for (Py_ssize_t i = 0; i < taken; i++)
+        PyTuple_SET_ITEM(path, i, Py_NewRef(PyTuple_GET_ITEM(before, i)));
+    if (taken)
+        PyObject_GC_Track(path); /* other steps may be anything */
+    return path;
+}
+
 /* A destructor may run at each line, and sees no more of this handle than is left. */
 static void clear_handle(PyObject *self)
 {
@@ -59,7 +138,9 @@ static void clear_handle(PyObject *self)
     OF(self, Array, _node) = NULL;
     drop_node(node);
     Py_CLEAR(OF(self, Array, _base));
-    Py_CLEAR(OF(self, Array, _path));
+    PyObject *path = OF(self, Array, _path);
+    OF(self, Array, _path) = NULL;
+    drop_path(path);
     Py_CLEAR(OF(self, Array, _seen));
     Py_CLEAR(OF(self, Array, _flags));
     Py_CLEAR(OF(self, Array, _order));
@@ -69,8 +150,9 @@ static void clear_handle(PyObject *self)
 /* Free a handle. For one of a subclass, Python has freed what that adds. */
 static void free_handle(PyObject *self)
 {
+    PyObject *base = OF(self, Array, _base);
     PyObject_GC_UnTrack(self);
-    if (OF(self, Array, _base) == Py_None) { /* else it may be the last to hold another handle */
+    if (!base || base == Py_None || Py_REFCNT(base) > 1) { /* else it may end a chain of handles */
         clear_handle(self);
         return;
     }

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "handles.h"
 #include "hosts.h"
 #include "present.h"
 #include "scalars.h"
@@ -41,6 +42,11 @@ static inline PyObject *number_of_single(PyObject *item)
     return PyArray_IsScalar(value, Integer) ? value : item;
 }
 
+static inline int is_no_place(PyObject *item)
+{
+    return PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
+}
+
 /* The address of the one element that the index selects. NULL: forward. */
 static char *element_at(PyArrayObject *memory, PyObject *index)
 {
@@ -58,7 +64,7 @@ static char *element_at(PyArrayObject *memory, PyObject *index)
     char *at = PyArray_BYTES(memory);
     for (int axis = 0; axis < ndim; axis++) {
         npy_intp place, length = PyArray_DIM(memory, axis);
-        if (!as_place(number_of_single(items[axis]), &place))
+        if (is_no_place(items[axis]) || !as_place(number_of_single(items[axis]), &place))
             return NULL;
         place += place < 0 ? length : 0;
         if (place < 0 || place >= length)
@@ -71,6 +77,8 @@ static char *element_at(PyArrayObject *memory, PyObject *index)
 /* Whether this may be an integer that is no int of Python's. */
 static inline int may_be_place(PyObject *item)
 {
+    if (PyLong_CheckExact(item) || PySlice_Check(item))
+        return 0;
     return is_scalar(item) || PyArray_IsScalar(item, Integer);
 }
 
@@ -204,15 +212,46 @@ end:
     return out;
 }
 
+/* A view by an index of ints from an array of this aval, with this value, which it steals; without
+   one, it is read later. New. */
+static PyObject *view_along(PyObject *self, PyObject *index, PyObject *aval, PyObject *part,
+                            PyObject *value, PyObject *seen)
+{
+    PyObject *base = OF(self, Array, _base), *before = NULL;
+    if (base == Py_None)
+        base = self;
+    else
+        before = Py_XNewRef(OF(self, Array, _path));
+    Py_INCREF(base);
+    PyObject *path = path_along(before, index, aval), *node = path ? leaf(value, part) : NULL;
+    PyObject *out = owner(the.NDArray, node);
+    Py_XDECREF(before);
+    Py_DECREF(value);
+    if (!out) {
+        Py_XDECREF(path);
+        Py_DECREF(base);
+        return NULL;
+    }
+    OF(out, Array, _path) = path;
+    Py_SETREF(OF(out, Array, _base), base);
+    Py_SETREF(OF(out, Array, _seen), Py_NewRef(seen));
+    if (OF(self, Array, _order) != Py_None)
+        Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
+    return out;
+}
+
 /* A view of an available value, for eager mode. It holds NumPy's view, but neither a large one, which
    is part of the program that reads it, nor one of an array whose other views prevented a store. */
 static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, PyObject *aval,
                               PyObject *value, int *again)
 {
     PyObject *base, *out = NULL, *part = NULL, *step;
-    PyObject *seen = Py_NewRef(seen_by(self));
+    PyObject *seen = Py_NewRef(seen_by(self)), *shown;
+    Look look;
+    int later, quick = look_at_index(&look, (PyArrayObject *)value, index);
     Py_INCREF(value);
-    PyObject *shown = PyObject_GetItem(value, index); /* a slice's bounds may run code */
+    shown = quick ? seen_as((PyArrayObject *)value, &look)
+                  : PyObject_GetItem(value, index); /* a slice's bounds may run code */
     Py_DECREF(value);
     if (!shown) {
         Py_DECREF(seen);
@@ -225,17 +264,20 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
     if (!part)
         goto end;
     *again = 0;
+    base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
+    later = OF(base, Array, _seen) == the.viewed || !is_small(now, (PyArrayObject *)shown);
+    if (quick) {
+        out = view_along(self, index, aval, part, Py_NewRef(later ? Py_None : shown),
+                         later ? Py_None : seen);
+        goto end;
+    }
     PyTypeObject *basic = (PyTypeObject *)the.Basic; /* the tuple (index, aval) */
     step = basic->tp_alloc(basic, 2);
     if (!step)
         goto end;
     PyTuple_SET_ITEM(step, 0, Py_NewRef(index));
     PyTuple_SET_ITEM(step, 1, Py_NewRef(aval));
-    base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
-    if (OF(base, Array, _seen) == the.viewed || !is_small(now, (PyArrayObject *)shown))
-        out = view_of(self, step, leaf(Py_None, part), Py_None);
-    else
-        out = view_of(self, step, leaf(shown, part), seen);
+    out = view_of(self, step, leaf(later ? Py_None : shown, part), later ? Py_None : seen);
 end:
     Py_XDECREF(part);
     Py_DECREF(seen);
@@ -477,6 +519,15 @@ static PyObject *element(PyArrayObject *memory, PyObject *index)
     return out;
 }
 
+/* The same of an array of a class of the user's, new. NULL, without an error: forward. */
+static PyObject *element_of_derived(PyObject *x, PyObject *index)
+{
+    if (is_no_place(index) || !PyType_IsSubtype(Py_TYPE(x), (PyTypeObject *)the.NDArray))
+        return NULL;
+    PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    return is_memory(value) ? element((PyArrayObject *)value, index) : NULL;
+}
+
 static PyObject *getitem(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
 
 /* `x[i]` of a view that is out of date. */
@@ -500,16 +551,20 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     Front *front = (Front *)self_;
     PyObject *self, *index, *now, *node, *value, *aval, *out = NULL;
     int again = 1;
-    if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged() || !is_array(args[0]))
+    if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged())
         return hand_on(front, args, nargsf, names);
     self = args[0];
     index = args[1];
+    if (!is_array(self)) {
+        out = is_scalar(self) ? NULL : element_of_derived(self, index);
+        return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
+    }
     node = node_of(self);
     if (!node)
         return getitem_of_present(front, args, nargsf, names);
     value = PyList_GET_ITEM(node, VALUE);
     if (is_memory(value))
-        out = element((PyArrayObject *)value, index);
+        out = is_no_place(index) ? NULL : element((PyArrayObject *)value, index);
     else if (PyTuple_CheckExact(index) && !PyTuple_GET_SIZE(index) && number_behind(self))
         out = scalar(value, known(node));
     else if (value == Py_None && (aval = known(node)) && Py_TYPE(aval) == (PyTypeObject *)the.Aval &&

@@ -153,7 +153,7 @@ static const Kind KINDS[] = {
     {"matched", matched, "slot_type", NULL},
     {"round", matched_round, "slot_type", NULL},
     {"shown", shown, "entries", NULL},
-    {"asked", asked, "entries", NULL},
+    {"asked", asked, "entries", "operators"},
     {"asked_function", asked_function, "entries", NULL},
     {"hosted", hosted, "hooks", "handle"},
     {"replayed", replayed, "rules", "more"},
@@ -458,7 +458,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 26) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 27) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core.h"
+#include "scalars.h"
 
 static PyTypeObject FrontType;
 
@@ -34,7 +35,39 @@ static PyObject *of_numbers(Front *front, PyObject *now, PyObject *const *xs, Py
 
 /* -- `numpy.f(x)`, `numpy.float64(2) * x`: `_protocols.array_ufunc` ------------------------------ */
 
-/* `entries`: NumPy's ufuncs -> what calls ours. The arguments: the array that NumPy asks, NumPy's
+/* The operator on a Scalar and a number of NumPy's, as it is by itself or in an array without axes,
+   new. NULL, without an error: forward. */
+static PyObject *by_operator(Front *front, PyObject *ufunc, PyObject *x, PyObject *y)
+{
+    int reflected = !is_scalar(x);
+    PyObject *self = reflected ? y : x, *other = reflected ? x : y, *number, *out = NULL;
+    if (!is_scalar(self) || !PyDict_Check(front->second) || !nothing_staged() || watched() ||
+        !value_of_scalar(self))
+        return NULL;
+    PyObject *both = PyDict_GetItemWithError(front->second, ufunc);
+    if (!both || !PyTuple_CheckExact(both) || is_array(other))
+        return NULL;
+    PyArrayObject *memory = (PyArrayObject *)other;
+    Py_INCREF(both);
+    if (is_memory(other) && PyArray_NDIM(memory) == 0 && is_of_numbers(memory))
+        number = PyArray_ToScalar(PyArray_DATA(memory), memory);
+    else
+        number = Py_NewRef(other);
+    if (number && (is_scalar(number) ? value_of_scalar(number) : aval_of_number(number))) {
+        PyObject *args[2] = {self, number};
+        out = PyObject_Vectorcall(PyTuple_GET_ITEM(both, reflected), args, 2, NULL);
+    }
+    if (out == Py_NotImplemented)
+        Py_CLEAR(out);
+    else if (!out && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Clear(); /* the ufunc's text is another */
+    Py_XDECREF(number);
+    Py_DECREF(both);
+    return out;
+}
+
+/* `entries`: NumPy's ufuncs -> what calls ours; `operators`: those of operators -> the Scalars'
+   methods, the second for a Scalar on the right. The arguments: the array that NumPy asks, NumPy's
    ufunc, the name of its method, and the operands. */
 static PyObject *asked(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -43,6 +76,9 @@ static PyObject *asked(PyObject *self_, PyObject *const *args, size_t nargsf, Py
     if (n < 4 || n > 5 || names || !PyUnicode_CheckExact(args[2]) ||
         PyUnicode_CompareWithASCIIString(args[2], "__call__"))
         return hand_on(front, args, nargsf, names);
+    PyObject *done = n == 5 ? by_operator(front, args[1], args[3], args[4]) : NULL;
+    if (done || PyErr_Occurred())
+        return done;
     PyObject *call = PyDict_GetItemWithError(front->entries, args[1]);
     for (Py_ssize_t i = 3; call && i < n; i++)
         if (!is_array(args[i]) && !is_scalar(args[i]) && !are_numbers(args + i, 1))

@@ -40,11 +40,13 @@ enum {
 /* The fronts by class; NULL: the class has the slot of Python's. */
 static struct {
     PyObject *own[OPERATORS][CLASSES], *reflected[OPERATORS][CLASSES];
-    PyObject *compare[Py_GE + 1][CLASSES], *getitem[CLASSES], *setitem[CLASSES], *truth[CLASSES];
+    PyObject *compare[Py_GE + 1][CLASSES], *getitem[CLASSES], *setitem[CLASSES], *truth[CLASSES],
+        *length[CLASSES];
     richcmpfunc compared;
     binaryfunc got;
     objobjargproc set;
     inquiry tested;
+    lenfunc measured;
     void *python[OPERATORS]; /* Python's functions for operators in place, and of one operand */
 } slots;
 
@@ -193,6 +195,16 @@ static int by_truth(PyObject *x)
     return truth;
 }
 
+static Py_ssize_t by_length(PyObject *x)
+{
+    int class = class_of(x);
+    PyObject *aval = class == 0 && slots.length[class] && nothing_staged() ? lasting_aval(x) : NULL;
+    PyObject *shape = aval ? OF(aval, Aval, shape) : NULL;
+    if (!shape || OF(aval, Aval, device) != Py_True || !PyTuple_GET_SIZE(shape))
+        return slots.measured(x);
+    return PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0));
+}
+
 /* A call of a ufunc of ours, which Python looks up by its name. */
 static ternaryfunc ufunc_called;
 static PyObject *ufunc_front;
@@ -210,13 +222,15 @@ static PyObject *by_call(PyObject *self, PyObject *args, PyObject *names)
 
 /* -- taking them ------------------------------------------------------------------------------- */
 
-/* The front that is the class's method; NULL if there is none, or if its method is no front. */
+/* The front that is the class's method; NULL if there is none, or if its method is no front. An
+   attribute of the class may be another function: see `attribute_of_class`. */
 static PyObject *front_of(PyTypeObject *class, const char *name)
 {
-    PyObject *found = PyObject_GetAttrString((PyObject *)class, name);
+    PyObject *text = PyUnicode_InternFromString(name);
+    PyObject *found = text ? _PyType_Lookup(class, text) : NULL;
+    Py_XDECREF(text);
     if (found && Py_TYPE(found) == &FrontType)
-        return found; /* kept for good, as the class is */
-    Py_XDECREF(found);
+        return Py_NewRef(found); /* kept for good, as the class is */
     PyErr_Clear();
     return NULL;
 }
@@ -233,8 +247,10 @@ static int take_slot(void **slot, void *ours, void **python)
     return 1;
 }
 
-static void take_slots_of(int class, PyTypeObject *type)
+/* Returns how many. */
+static int take_slots_of(int class, PyTypeObject *type)
 {
+    int taken = 0;
     PyNumberMethods *number = type->tp_as_number;
     PyMappingMethods *mapping = type->tp_as_mapping;
 #define X(slot, name, other)                                                                       \
@@ -243,18 +259,21 @@ static void take_slots_of(int class, PyTypeObject *type)
         take_slot((void **)&number->slot, by_##slot, &slots.python[AT_##slot])) {                  \
         slots.own[AT_##slot][class] = own_##slot;                                                  \
         slots.reflected[AT_##slot][class] = reflected_##slot;                                      \
+        taken++;                                                                                   \
     }
     BINARY_SLOTS(X)
 #undef X
 #define X(slot, name)                                                                              \
     PyObject *own_##slot = front_of(type, name);                                                   \
-    if (own_##slot && take_slot((void **)&number->slot, by_##slot, &slots.python[AT_##slot]))      \
-        slots.own[AT_##slot][class] = own_##slot;
+    if (own_##slot && take_slot((void **)&number->slot, by_##slot, &slots.python[AT_##slot])) {    \
+        slots.own[AT_##slot][class] = own_##slot;                                                  \
+        taken++;                                                                                   \
+    }
     IN_PLACE_SLOTS(X) UNARY_SLOTS(X)
 #undef X
     if (take_slot((void **)&type->tp_richcompare, by_compare, (void **)&slots.compared))
         for (int i = Py_LT; i <= Py_GE; i++)
-            slots.compare[i][class] = front_of(type, COMPARISONS[i]);
+            taken += (slots.compare[i][class] = front_of(type, COMPARISONS[i])) != NULL;
     if ((slots.getitem[class] = front_of(type, "__getitem__")) &&
         !take_slot((void **)&mapping->mp_subscript, by_getitem, (void **)&slots.got))
         slots.getitem[class] = NULL;
@@ -264,6 +283,11 @@ static void take_slots_of(int class, PyTypeObject *type)
     if ((slots.truth[class] = front_of(type, "__bool__")) &&
         !take_slot((void **)&number->nb_bool, by_truth, (void **)&slots.tested))
         slots.truth[class] = NULL;
+    if (class == 0 && (slots.length[class] = front_of(type, "__len__")) &&
+        !take_slot((void **)&type->tp_as_sequence->sq_length, by_length, (void **)&slots.measured))
+        slots.length[class] = NULL;
+    return taken + (slots.getitem[class] != NULL) + (slots.setitem[class] != NULL) +
+           (slots.truth[class] != NULL) + (slots.length[class] != NULL);
 }
 
 /* Calls of the class's instances need no search, until somebody assigns `__call__` anew; a class
@@ -290,10 +314,9 @@ static PyObject *note_callers(PyObject *Py_UNUSED(module), PyObject *how)
     Py_RETURN_NONE;
 }
 
-/* Call it when the operators are attached. */
+/* Call it when the operators are attached. Returns how many slots have their fronts. */
 static PyObject *take_slots(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
-    take_slots_of(0, (PyTypeObject *)the.NDArray);
-    take_slots_of(1, (PyTypeObject *)the.Scalar);
-    Py_RETURN_NONE;
+    return PyLong_FromLong(take_slots_of(0, (PyTypeObject *)the.NDArray) +
+                           take_slots_of(1, (PyTypeObject *)the.Scalar));
 }

@@ -5,24 +5,33 @@
 #include "indexing.h"
 
 /* NumPy's array after one more step, new: a view, or a copy where NumPy makes one. `dims`: the axes
-   of a transpose, the shape of a reshape, or what makes the view; None for other steps, which Python
-   takes. */
+   of a transpose, the shape of a reshape, the name of an attribute, or what makes the view; None
+   for other steps, which Python takes. */
 static PyObject *after_step(PyObject *memory, PyObject *step, PyObject *dims)
 {
     PyTypeObject *kind = Py_TYPE(step);
     npy_intp numbers[NPY_MAXDIMS];
     PyArray_Dims them = {numbers, 0};
+    PyArrayObject *whole = (PyArrayObject *)memory;
+    Look look;
     if (dims == Py_None)
         return PyObject_CallMethodOneArg(step, the.layout, memory);
+    if (PyUnicode_Check(dims)) /* "real", "imag" */
+        return look_at_parts(&look, whole, PyUnicode_READ_CHAR(dims, 0) == 'i')
+                   ? seen_as(whole, &look)
+                   : PyObject_GetAttr(memory, dims);
     if (!PyTuple_CheckExact(dims))
         return PyObject_CallOneArg(dims, memory);
     for (; them.len < PyTuple_GET_SIZE(dims); them.len++)
         numbers[them.len] = PyLong_AsSsize_t(PyTuple_GET_ITEM(dims, them.len));
     if (PyErr_Occurred())
         return NULL;
-    return kind == (PyTypeObject *)the.Transpose
-               ? PyArray_Transpose((PyArrayObject *)memory, &them)
-               : PyArray_Newshape((PyArrayObject *)memory, &them, NPY_CORDER);
+    if (kind == (PyTypeObject *)the.Transpose)
+        return look_turned(&look, whole, numbers, them.len) ? seen_as(whole, &look)
+                                                            : PyArray_Transpose(whole, &them);
+    return look_reshaped(&look, whole, numbers, them.len)
+               ? seen_as(whole, &look)
+               : PyArray_Newshape(whole, &them, NPY_CORDER);
 }
 
 /* Whether NumPy's array is another view of the same memory. */
@@ -91,8 +100,24 @@ static int is_viewed_later(PyObject *self, PyObject *now)
     return is_memory(value) && is_of_numbers((PyArrayObject *)value);
 }
 
+/* A new view, one step further than `self`. `path`: of the step alone. Steals the node. */
+static PyObject *view_after(PyObject *self, PyObject *step, PyObject *path, PyObject *node,
+                            PyObject *seen)
+{
+    if (OF(self, Array, _base) != Py_None)
+        return view_of(self, Py_NewRef(step), node, seen);
+    PyObject *out = owner(the.NDArray, node);
+    if (!out)
+        return NULL;
+    OF(out, Array, _path) = Py_NewRef(path);
+    Py_SETREF(OF(out, Array, _base), Py_NewRef(self));
+    Py_SETREF(OF(out, Array, _seen), Py_NewRef(seen));
+    return out;
+}
+
 /* The view by one more step. `entry`: (step, aval, dims, whether it may take the step in any memory
-   order, whether it turns axes, the view's flags). Sets `*again` if Python must make it. */
+   order, whether it turns axes, the view's flags, the path of the step alone). Sets `*again` if
+   Python must make it. */
 static PyObject *view_by(Front *front, PyObject *self, PyObject *entry, PyObject *now, int *again)
 {
     PyObject *step = PyTuple_GET_ITEM(entry, 0), *aval = PyTuple_GET_ITEM(entry, 1);
@@ -104,7 +129,7 @@ static PyObject *view_by(Front *front, PyObject *self, PyObject *entry, PyObject
     *again = 1;
     if (goes_on && in_any_order && is_viewed_later(self, now)) {
         *again = 0;
-        out = view_of(self, Py_NewRef(step), leaf(Py_None, aval), Py_None);
+        out = view_after(self, step, PyTuple_GET_ITEM(entry, 6), leaf(Py_None, aval), Py_None);
         goto made;
     }
     if (!is_memory(value) || !is_of_numbers(memory) || !is_small(now, memory) ||
@@ -123,8 +148,8 @@ static PyObject *view_by(Front *front, PyObject *self, PyObject *entry, PyObject
         *again = 0;
         PyObject *base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
         int viewed = OF(base, Array, _seen) == the.viewed;
-        out = view_of(self, Py_NewRef(step), leaf(viewed ? Py_None : view, aval),
-                      viewed ? Py_None : seen);
+        out = view_after(self, step, PyTuple_GET_ITEM(entry, 6),
+                         leaf(viewed ? Py_None : view, aval), viewed ? Py_None : seen);
     }
     Py_DECREF(value);
 made:

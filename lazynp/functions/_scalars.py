@@ -25,6 +25,8 @@ quiet = quiet_context()
 AVALS: dict[type, Aval] = {
     t: aval_of((), t) for t in map(np.dtype, "?bhilqBHILQefdFD") for t in (t.type,)
 }
+# NumPy's ufuncs -> methods of Scalars that compute the same, the second for a Scalar on the right
+OF_SCALARS: dict[np.ufunc, tuple[Any, Any]] = {}
 
 
 def scalar(value: Any, aval: Aval) -> Scalar:

@@ -12,6 +12,7 @@ import numpy
 import pytest
 
 import lazynp as np
+from lazynp._fronts import BUILT
 from lazynp._node import VALUE
 from tests.helpers import POLICIES
 
@@ -227,6 +228,39 @@ def test_a_daemon_thread_is_joined_at_the_end() -> None:
         float(np.ones(5).sum())
     """, "compiled")  # fmt: skip
     assert said == "joined True 3.0\n"
+
+
+@pytest.mark.skipif(not BUILT, reason="without the C part, such a process dies by SIGABRT")
+def test_the_process_ends_while_a_thread_compiles() -> None:
+    """With its exit code. The thread comes out of XLA while the interpreter shuts down."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent("""
+            import sys, threading, time
+            import lazynp as np
+            from lazynp.lowering import _closing
+
+            class Sleeps:
+                def __del__(self, sleep=time.sleep):
+                    sleep(5)
+
+            _closing._PATIENCE = 0.05
+            sleeps = Sleeps()  # the interpreter goes on shutting down for as long
+
+            @np.jit
+            def f(x):
+                for k in list(range(80)):
+                    x = np.concatenate([np.sin(x * k) + np.sort(x)[::-1], x[:1]])
+                return x
+
+            threading.Thread(target=lambda: f(np.arange(50.0)).tolist(), daemon=True).start()
+            time.sleep(0.7)
+            print("end", flush=True)
+            sys.exit(3)
+        """)],
+        env={**os.environ, "LAZYNP_EXECUTION": "compiled", "LAZYNP_CACHE": "off"},
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (3, "end\n"), done.stderr
 
 
 # -- threads ---------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include "at_once.h"
 #include "tangents.h"
 #include "temporaries.h"
+#include "ending.h"
 #include "elementwise.h"
 #include "scalars.h"
 #include "indexing.h"
@@ -389,6 +390,8 @@ static PyMethodDef METHODS[] = {
      "wait_for_line(frame, line, first, last, callback): call it once: with the frame when that "
      "comes to the line, with None when it leaves the lines from first to last. False if this thread "
      "is traced."},
+    {"end_beside_threads", end_beside_threads, METH_NOARGS,
+     "end_beside_threads(): let the process end while other threads are inside C++."},
     {"refuse_contents", refuse_contents, METH_O,
      "refuse_contents(class): its instances are no containers, although they have items."},
     {"name_in_errors", name_in_errors, METH_VARARGS,
@@ -458,7 +461,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 27) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 28) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -3,6 +3,8 @@
 During shutdown, CPython ends a daemon thread that asks for the interpreter by unwinding its stack.
 C++ frames cannot be unwound this way: they end the process by SIGABRT. So an exit handler
 waits until no thread is inside XLA. From then on, threads that are about to enter are kept waiting.
+A thread that stays inside for long (a large program is being compiled) is stopped where it is: then
+the C part handles SIGABRT. Without the C part, such a process dies by it.
 Freeing a buffer of XLA's asks for the interpreter too, and may happen anywhere in a thread's code:
 the handler holds all that there are.
 """
@@ -16,6 +18,8 @@ import time
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
+
+from lazynp._fronts import BUILT, fastpath
 
 _PATIENCE = 10.0  # seconds that running programs get to finish
 # Seconds that a thread waits at the door. If the process still lives, something waits for this
@@ -57,15 +61,23 @@ def _close() -> None:
     global closing, _closer
     _closer, closing = threading.get_ident(), True
     end = time.monotonic() + _PATIENCE
-    while time.monotonic() < end and any(
-        _inside(frame) for thread, frame in sys._current_frames().items() if thread != _closer
-    ):
+    while _busy():
+        if time.monotonic() > end:
+            if BUILT:
+                fastpath.end_beside_threads()
+            break
         time.sleep(0.001)
     if len(sys._current_frames()) > 1:
         _held.extend([buffers() for buffers in _buffers])
         time.sleep(_FREED)
     for call in _last:
         call()
+
+
+def _busy() -> bool:
+    """Whether another thread is inside XLA."""
+    frames = sys._current_frames().items()
+    return any(_inside(frame) for thread, frame in frames if thread != _closer)
 
 
 def _inside(top: FrameType) -> bool:

@@ -136,8 +136,14 @@ def _iter(self: Array) -> Iterator[Any]:
         raise TypeError("iteration over a 0-d array")
     count = self.shape[0]
     if type(count) is Size:
-        raise undecided(count, theirs=True)
+        return _uncounted(count)
     return _elements(self, count) if self.ndim == 1 else (getitem(self, i) for i in range(count))
+
+
+def _uncounted(count: Size) -> Iterator[Any]:
+    """Fails when an element is asked for, not before: `iter` tells what can be iterated."""
+    raise undecided(count, theirs=True)
+    yield
 
 
 def _elements(self: Array, count: int) -> Iterator[Any]:

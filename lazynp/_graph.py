@@ -417,9 +417,10 @@ def build(
 
 def project_now(node: Node) -> bool:
     """Take a result of a node whose results exist: one was needed while it was staged."""
-    if node[OP].primitive is not PROJECT or node[ARGS][0][VALUE] is None:
+    op, args = node[OP], node[ARGS]  # None: another thread has just evaluated it
+    if op is None or op.primitive is not PROJECT or args[0][VALUE] is None:
         return False
-    node[VALUE] = node[ARGS][0][VALUE][node[OP].params["index"]]
+    node[VALUE] = args[0][VALUE][op.params["index"]]
     node[ARGS] = ()
     return True
 

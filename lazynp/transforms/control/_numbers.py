@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -173,18 +173,30 @@ def _round(*args: Any, **kwargs: Any) -> Any:
     return _whole(elementwise.rint(x), "round()")
 
 
+def _is_float(x: Any) -> bool:
+    return type(x) is float or undecided(x) and x.dtype == _FLOAT and _is_pythons(x)
+
+
+def refuse_compensation(total: Any, value: Any) -> None:
+    """Raise where values must be Python's to the last bit, and `sum` would add more than these."""
+    if _SUMS_CAREFULLY and session.strict is not None:
+        if _is_float(value) or _is_float(total) and _is_pythons(value):
+            raise CannotStage("sum() of floats of Python's, which compensates for rounding")
+
+
 def _sum(*args: Any, **kwargs: Any) -> Any:
     values: Any = args[0] if args else None
     plain: Any = sum
     start = args[1] if len(args) == 2 else kwargs.get("start", 0)
     wrong = len(args) > 2 or kwargs.keys() - {"start"} or len(args) == 2 and kwargs
+    if isinstance(values, Iterator) and session.strict is not None and not wrong:
+        values = list(values)
+        args = (values, *args[1:])
     if wrong or type(values) not in (list, tuple) or not any(map(undecided, values)):
         return plain(*args, **kwargs)
-    floats = [undecided(x) and x.dtype == _FLOAT and _is_pythons(x) for x in values]
-    if any(floats) and _SUMS_CAREFULLY and session.strict is not None:
-        raise CannotStage("sum() of floats of Python's, which compensates for rounding")
     out = start
     for x in values:
+        refuse_compensation(out, x)
         out = operators[0].arithmetic("Add", out, x, 0)
     return out
 

@@ -7,17 +7,15 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lazynp._array import Array
 from lazynp.transforms.control._jumps import call, name
 from lazynp.transforms.control._names import COMPREHENSIONS, names
-from lazynp.transforms.control._state import CannotStage, involved, operators, session, undecided
+from lazynp.transforms.control._numbers import refuse_compensation
+from lazynp.transforms.control._state import involved, operators
 
 REDUCING = {"sum", "any", "all", "max", "min"}
-_SUMS_CAREFULLY = sys.version_info >= (3, 12)  # `sum` of floats compensates for rounding
 
 
 def _empty(function: Any) -> str:
@@ -152,7 +150,5 @@ def reduced(function: Any, loop: Any, plain: Any, *given: Any) -> Any:
 
 def summed(total: Any, value: Any) -> Any:
     """`total + value` in a sum."""
-    if _SUMS_CAREFULLY and session.strict is not None and undecided(value):
-        if not isinstance(total, Array) or total.dtype.kind == "f":
-            raise CannotStage("sum() of floats, which compensates for rounding")
+    refuse_compensation(total, value)
     return operators[0].arithmetic("Add", total, value, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import operator
 import sys
 import time
 from collections.abc import Iterator
@@ -61,6 +62,15 @@ def _listen() -> None:
         gc.callbacks.append(_before)
 
 
+def _listen_no_more() -> None:
+    """Replace the callback by one that does nothing and is written in C: a function of Python's
+    fails where the collector runs at the limit of recursion. A list that became shorter would make
+    the collector leave out another's callback.
+    """
+    if _before in gc.callbacks:
+        gc.callbacks[gc.callbacks.index(_before)] = operator.is_
+
+
 def set_aside() -> None:
     """Let the collector pass over all objects that there are, for the first seconds.
 
@@ -71,6 +81,7 @@ def set_aside() -> None:
     """
     _go_on()
     if gc.get_freeze_count() or not gc.isenabled():
+        _listen_no_more()
         return
     gc.freeze()
     _Aside.there = True
@@ -80,6 +91,7 @@ def set_aside() -> None:
 
 def take_back() -> None:
     """End what `set_aside` began. `gc.get_referrers` too does not see what is set aside."""
+    _listen_no_more()
     if _Aside.there:
         _Aside.there = False
         if gc.get_freeze_count() <= _Aside.count:  # otherwise the program has frozen its own
@@ -87,9 +99,7 @@ def take_back() -> None:
 
 
 def _before(phase: str, info: dict[str, Any]) -> None:
-    """A callback of the collector. It stays in the list: a list that shrinks meanwhile would make
-    the collector leave out another's callback.
-    """
+    """A callback of the collector."""
     if phase == "start":
         _go_on()
     if _Aside.there and phase == "start" and info["generation"] == 2 and not sys.is_finalizing():

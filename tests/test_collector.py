@@ -82,6 +82,17 @@ gc.callbacks.append(lambda phase, info: heard.append((phase, info["generation"])
 gc.collect()
 assert heard == [("start", 2), ("stop", 2)], heard
 """,
+    # ours fails nowhere, not even where Python allows no further call
+    "recursion": """
+import lazynp, sys
+heard = []; sys.unraisablehook = heard.append
+gc.collect()
+gc.set_threshold(1)
+def deep(kept): deep([])
+try: deep([])
+except RecursionError: pass
+assert not heard, heard
+""",
 }
 
 

@@ -39,10 +39,11 @@ from lazynp._recorder import (
     local,
     staged,
     tracing_observers,
-)
+)  # fmt: skip
 from lazynp._sizes import Size, Test
 from lazynp._stale import note, write_lock
 from lazynp._trace import record, record_multiple
+from lazynp._turns import wait_for
 
 _new = object.__new__
 
@@ -298,10 +299,10 @@ def new_array(node: Node) -> Array:
 
 def capture(array: Array, *, written: bool = False) -> None:
     """While a function is staged: give an array from outside an input of the program."""
-    recorder = local.recorder
-    if isinstance(recorder, StagingRecorder):
-        owner = array._owner()
-        if type(owner) is NDArray:
+    owner, recorder = array._owner(), local.recorder
+    if type(owner) is NDArray:
+        wait_for(owner)  # from here to the read, no call lets another thread run
+        if recorder.staging and isinstance(recorder, StagingRecorder):
             recorder.capture(owner)
             if written:
                 recorder.outdate(owner)
@@ -424,9 +425,7 @@ def array_of(x: Any) -> Any:
 def bind(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Record a primitive. Returns a new Array, or a tuple of them."""
     begin(local.recorder, *operands)
-    nodes = tuple(
-        [o._node if type(o) is NDArray and o._base is None else as_operand(o) for o in operands]
-    )
+    nodes = tuple([as_operand(o) for o in operands])
     if primitive.multiple_results:
         return tuple(new_array(n) for n in record_multiple(primitive, nodes, params))
     return new_array(record(primitive, nodes, params))

@@ -417,10 +417,9 @@ def build(
 
 def project_now(node: Node) -> bool:
     """Take a result of a node whose results exist: one was needed while it was staged."""
-    op, args = node[OP], node[ARGS]  # None: another thread has just evaluated it
-    if op is None or op.primitive is not PROJECT or args[0][VALUE] is None:
+    if node[OP].primitive is not PROJECT or node[ARGS][0][VALUE] is None:
         return False
-    node[VALUE] = args[0][VALUE][op.params["index"]]
+    node[VALUE] = node[ARGS][0][VALUE][node[OP].params["index"]]
     node[ARGS] = ()
     return True
 

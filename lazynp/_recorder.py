@@ -225,12 +225,15 @@ class StagingRecorder(Recorder):
 
     __slots__ = (
         "level", "outer", "handles", "aliases", "inputs", "effects", "ranges", "checked", "_own",
-        "_counted", "_fresh", "fuses", "picked", "windows", "sizes",
+        "_counted", "_fresh", "fuses", "picked", "windows", "sizes", "thread",
     )  # fmt: skip
+
+    borrowed = 0  # arrays so far, in all threads
 
     def __init__(self, what: str, outer: Recorder, level: int) -> None:
         super().__init__()
         self.staging, self.outer, self.level = what, outer, level
+        self.thread = threading.get_ident()
         self.limit = -1  # `enter` is called for every operation
         self.handles: dict[int, tuple[Any, Node, Node]] = {}  # owner, its node before, the input
         self.aliases: dict[int, tuple[Node, Node]] = {}  # for tracers of outer levels
@@ -298,6 +301,7 @@ class StagingRecorder(Recorder):
             aval = aval_of_node(node)
             aval = aval if aval.dtype.isnative else aval_of(aval.shape, native(aval.dtype))
             self.handles[id(owner)] = owner, node, self.input(given or aval)
+            StagingRecorder.borrowed += 1  # first: who reads the array compares this
             owner._node = self.handles[id(owner)][2]
 
     def written(self) -> list[Node]:
@@ -319,10 +323,13 @@ class StagingRecorder(Recorder):
                 handle._node = _dead(aval_of_node(handle._node), trace)
             recorder = recorder.outer
 
-    def release(self) -> None:
-        """Restore the arrays from outside. An escaped value tells where it was made."""
+    def give_back(self) -> None:
+        """Restore the arrays from outside."""
         for owner, node, _ in self.handles.values():
             owner._node = node
+
+    def release(self) -> None:
+        """From now on, an escaped value tells where it was made."""
         trace = Trace(self.staging)
         trace.alive = False
         self._fresh.clear()

@@ -45,6 +45,7 @@ from lazynp._recorder import (
     local,
     staged,
 )
+from lazynp._turns import my_turn
 
 
 def record(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
@@ -238,17 +239,19 @@ def _end_level() -> None:
 @contextmanager
 def staging(what: str) -> Iterator[StagingRecorder]:
     """Record into a separate list that is never evaluated. `what`: for errors, "jit of f"."""
-    before = local.recorder
-    level = _begin_level()
-    recorder = local.recorder = StagingRecorder(what, before, level)
-    staged.append(recorder)
-    try:
-        yield recorder
-    finally:
-        staged.remove(recorder)
-        local.recorder = before
-        _end_level()
-        recorder.release()
+    with my_turn():
+        before = local.recorder
+        level = _begin_level()
+        recorder = local.recorder = StagingRecorder(what, before, level)
+        staged.append(recorder)
+        try:
+            yield recorder
+        finally:
+            recorder.give_back()  # first: who sees nothing staged reads arrays as they are
+            staged.remove(recorder)
+            local.recorder = before
+            _end_level()
+            recorder.release()
 
 
 class interpreting:  # a block

@@ -140,7 +140,7 @@ def _learn_copy(entries: Memo[Any, Any], array: Array, rest: tuple[Any, ...], ou
 
 
 def _aval(array: Array) -> Any:
-    node = array._node if array._base is None else array._read()
+    node = array._read()
     return node[AVAL] if node[OP] is None else node[OP].aval
 
 

@@ -243,6 +243,52 @@ def test_the_same_program_is_first_met_by_all_at_once() -> None:
             assert got[k] == sorted(want.tolist(), reverse=True)
 
 
+def test_functions_of_the_same_arrays_are_first_called_by_all_at_once() -> None:
+    for k in range(4):
+        x, want = np.arange(5.0) + k, numpy.arange(5.0) + k
+        doubled, tripled = np.jit(lambda x: x * 2), np.jit(lambda x: x * 3 + x[0])
+
+        def work(i: int) -> None:
+            for first in (i % 2, (i + 1) % 2):
+                if first:
+                    assert doubled(x).tolist() == (want * 2).tolist()  # noqa: B023
+                else:
+                    assert tripled(x).tolist() == (want * 3 + want[0]).tolist()  # noqa: B023
+
+        together(work)
+        assert x.tolist() == want.tolist()
+        assert (doubled._cache_size(), tripled._cache_size()) == (1, 1)
+
+
+def test_arrays_are_used_while_others_trace_with_them() -> None:
+    """Whatever reads an array waits until a staged function has given it back."""
+    x, want = np.arange(5.0), numpy.arange(5.0)
+    written = np.zeros(THREADS)
+    uses: list[tuple[Callable[[], Any], Any]] = [
+        (lambda: np.jit(lambda x: (x * 2).sum() + x[0])(x), 20.0),
+        (lambda: np.fori_loop(0, 3, lambda i, s: s + x[i], 0.0), 3.0),
+        (lambda: np.cond(True, lambda: x + 1, lambda: x - 1), want + 1),
+        (lambda: np.grad(lambda x: (x**2).sum())(x), 2 * want),
+        (lambda: x.sum(), 10.0),
+        (lambda: x + 1, want + 1),
+        (lambda: x[1:3], want[1:3]),
+        (lambda: x.shape, (5,)),
+        (lambda: np.where(x > 2, x, 0), numpy.where(want > 2, want, 0)),
+        (lambda: np.sort(x)[::-1], want[::-1]),
+        (lambda: float(x[2]), 2.0),
+        (lambda: numpy.asarray(x), want),
+    ]
+
+    def work(k: int) -> None:
+        for j in range(len(uses)):
+            use, wanted = uses[(5 * k + j) % len(uses)]
+            numpy.testing.assert_array_equal(use(), wanted)
+        written[k] = k
+
+    together(work)
+    assert x.tolist() == want.tolist() and written.tolist() == list(range(THREADS))
+
+
 def test_threads_that_die_leave_their_arrays() -> None:
     made: list[Any] = []
 

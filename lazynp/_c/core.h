@@ -200,13 +200,52 @@ static void tell(void)
     Py_XDECREF(recorder);
 }
 
+/* The recorder of the thread that was here last. */
+static struct {
+    PyObject *recorder;
+    uint64_t thread;
+} latest;
+
+static inline uint64_t this_thread(void)
+{
+    return PyThreadState_GetID(PyThreadState_Get());
+}
+
+/* This thread's recorder, new. Call it only if nothing is staged: then it is always the same. */
+static PyObject *recorder(void)
+{
+    uint64_t here = this_thread();
+    if (here != latest.thread || !latest.recorder) {
+        PyObject *found = PyObject_GetAttr(the.local, the.recorder), *before = latest.recorder;
+        if (!found)
+            return NULL;
+        latest.recorder = Py_NewRef(found);
+        latest.thread = here;
+        Py_XDECREF(before); /* may run Python code, and so other threads that call this */
+        return found;
+    }
+    return Py_NewRef(latest.recorder);
+}
+
+static inline int is_staged(void)
+{
+    return !the.staged || PyList_GET_SIZE(the.staged) != 0;
+}
+
 /* Every front asks this first, and once, so it also counts the operations: call it before there
- * are borrowed references, as `Recorder.ticked` may run Python code. */
+ * are borrowed references, as `Recorder.ticked` may run Python code. So may asking for the recorder
+ * of another thread than before, which each front does next: another thread could stage something. */
 static inline int nothing_staged(void)
 {
-    if (the.staged && PyList_GET_SIZE(the.staged) == 0 && --the.countdown <= 0)
+    if (!is_staged() && --the.countdown <= 0)
         tell();
-    return the.staged && PyList_GET_SIZE(the.staged) == 0;
+    if (!is_staged() && this_thread() != latest.thread) {
+        PyObject *now = recorder();
+        if (!now)
+            PyErr_Clear();
+        Py_XDECREF(now);
+    }
+    return !is_staged();
 }
 
 /* Whether anything watches for floating-point errors or for NaNs. */
@@ -278,24 +317,6 @@ static inline PyObject *known(PyObject *node)
 {
     PyObject *op = PyList_GET_ITEM(node, OP);
     return op == Py_None ? PyList_GET_ITEM(node, AVAL) : OF(op, Op, aval);
-}
-
-/* This thread's recorder, new. Call it only if nothing is staged: then it is always the same. */
-static PyObject *recorder(void)
-{
-    static PyObject *last = NULL;
-    static uint64_t thread = 0;
-    uint64_t here = PyThreadState_GetID(PyThreadState_Get());
-    if (here != thread || !last) {
-        PyObject *found = PyObject_GetAttr(the.local, the.recorder), *before = last;
-        if (!found)
-            return NULL;
-        last = Py_NewRef(found);
-        thread = here;
-        Py_XDECREF(before); /* may run Python code, and so other threads that call this */
-        return found;
-    }
-    return Py_NewRef(last);
 }
 
 static int is_full(PyObject *recorder)

@@ -253,7 +253,7 @@ def _values(args: Sequence[Any], largest: float) -> list[Any] | None:
         t = type(x)
         if t is NDArray:
             ours = True
-            node = x._node if x._base is None else x._read()
+            node = x._read()
             value = node[2]
             if type(value) is not ndarray:
                 value = there(node)
@@ -314,7 +314,7 @@ def _largest(always: bool = False) -> float:
 
 
 def _settle(x: NDArray) -> None:
-    node = x._node if x._base is None else x._read()
+    node = x._read()
     if node[2] is None and knowable(node):
         host_value(node)
 
@@ -468,7 +468,7 @@ def _value(x: Any, largest: float, depth: int = _DEEPEST) -> Any:
     """The form of an argument for NumPy. depth: how deep lists may nest."""
     t = type(x)
     if t is NDArray or t is Scalar:
-        node = x._node if x._base is None else x._read()
+        node = x._read()
         value = node[2]
         if type(value) is not ndarray:
             value = there(node)

@@ -130,7 +130,7 @@ def getitem(self: Array, index: Any) -> Any:
 
 def _element_there(self: Array, index: Any, axes: int) -> Any:
     """One element of host memory: NumPy's own, in a Scalar."""
-    value = (self._node if self._base is None else self._read())[VALUE]
+    value = self._read()[VALUE]
     if type(value) is not ndarray or value.ndim != axes:
         return None
     element = value[index]
@@ -362,7 +362,7 @@ def _follows_store(recorder: Recorder) -> bool:
 def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | None:
     """The node that a store gives the array; None if nothing remains to be done."""
     recorder = local.recorder
-    node = self._node if self._base is None else self._read()
+    node = self._read()
     aval = node[AVAL] if node[OP] is None else node[OP].aval
     if type(aval.plain) is SizedAval:
         index = with_sizes(index)
@@ -417,7 +417,7 @@ def _store_op(
     if type(aval) is TracedAval:
         pass  # the step's ops are those of plain values
     elif type(value) is NDArray or type(value) is Scalar:
-        u = value._node if value._base is None else value._read()
+        u = value._read()
         op = step.ops.get(u[AVAL] if u[OP] is None else u[OP].aval)
     elif type(value) is float and aval.dtype.kind == "f":
         op = step.ops.get(float)

@@ -71,7 +71,7 @@ def plain_operand(x: Any) -> Any:
     """A node, or a Python scalar unchanged; None for operands of the slow path."""
     t = type(x)
     if t is NDArray or t is Scalar:
-        return x._node if x._base is None else x._read()
+        return x._read()
     if t in SCALAR_DTYPES:
         return x
     aval = AVALS.get(t)  # the aval of NumPy's scalar

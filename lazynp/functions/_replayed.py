@@ -106,7 +106,7 @@ def _parts(args: Sequence[Any], parts: list[Any], operands: list[Node], depth: i
     for x in args:
         t = type(x)
         if t is NDArray or t is Scalar:
-            node = x._node if x._base is None else x._read()
+            node = x._read()
             aval = node[AVAL] if node[OP] is None else node[OP].aval
             if type(aval) is not Aval or x._order is not None or not aval.device:
                 return False

@@ -317,7 +317,7 @@ def _host_operand(x: Any) -> Any:
     """The value as NumPy has it, if it is available and numeric; else None."""
     t = type(x)
     if t is NDArray or t is Scalar:
-        node = x._node if x._base is None else x._read()
+        node = x._read()
         u = there(node)
         return u if u is not None and on_device(u.dtype) else None
     if t is ndarray:

@@ -23,6 +23,7 @@ from lazynp._positions import position
 from lazynp._recorder import local, user_position
 from lazynp._sizes import Size
 from lazynp._tree import tree_flatten
+from lazynp._turns import my_turn
 from lazynp.transforms._ahead import Lowered
 from lazynp.transforms._arguments import Arguments, difference
 from lazynp.transforms._arranged import Arrangement, deliver, place_inside
@@ -269,26 +270,37 @@ class Jitted:
         kind = (given.key, static)
         places = None if moving else given.places
         try:
-            traced = self._cache.get((*kind, places)) or self._cache.get((*kind, None))
+            traced = self._valid(kind, places)
         except TypeError as error:  # the static arguments were checked before
             raise TypeError(
                 f"{self._what}: the static data of a tree (the second result of a registered "
                 f"class's `flatten_func`) must be hashable: {error}"
             ) from None
-        if traced is None or not traced.valid():
-            if places and any(key[:2] == kind for key in self._cache):
-                places = None  # the starts of views vary
-            key = (*kind, places)
-            STATS.traces += 1
-            if self._cache:
-                last = next(reversed(self._cache))
-                where = position(*user_position())
-                self._reasons.append(f"{difference(key, last)}, at {where}")
-                STATS.reasons.append(f"{self._what}: {self._reasons[-1]}")
-            made = places is None and bool(given.starts)
-            with session.tracing(self._loops or config.loops, self._notes):
-                sizes = "compiled" not in self._params
-                traced = self._cache[key] = trace(call, given, self._what, made, sizes)
+        if traced is None:
+            with my_turn():  # another thread may have traced it meanwhile
+                traced = self._valid(kind, places) or self._new(given, call, kind, places)
+        return traced
+
+    def _valid(self, kind: Any, places: Any) -> Traced | None:
+        """The trace for arguments of this kind, if there is one that still holds."""
+        traced = self._cache.get((*kind, places)) or self._cache.get((*kind, None))
+        return None if traced is None or not traced.valid() else traced
+
+    def _new(self, given: Arguments, call: Callable[..., Any], kind: Any, places: Any) -> Traced:
+        """A new trace, and why there is one."""
+        if places and any(key[:2] == kind for key in self._cache):
+            places = None  # the starts of views vary
+        key = (*kind, places)
+        STATS.traces += 1
+        if self._cache:
+            last = next(reversed(self._cache))
+            where = position(*user_position())
+            self._reasons.append(f"{difference(key, last)}, at {where}")
+            STATS.reasons.append(f"{self._what}: {self._reasons[-1]}")
+        made = places is None and bool(given.starts)
+        with session.tracing(self._loops or config.loops, self._notes):
+            sizes = "compiled" not in self._params
+            self._cache[key] = traced = trace(call, given, self._what, made, sizes)
         return traced
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:

@@ -31,7 +31,7 @@ from lazynp._on_devices import at_once
 from lazynp._placed import Placed, enter, placed_in
 from lazynp._positions import user_frame
 from lazynp._primitive import raise_found
-from lazynp._recorder import known, local
+from lazynp._recorder import StagingRecorder, known, local, staged
 from lazynp._trace import only_checks
 from lazynp._tree import LEAF, tree_unflatten
 from lazynp.transforms._call import jit_call
@@ -44,8 +44,9 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
     """The key of the arguments, and their nodes in the order of a trace's inputs: arrays, then the
     others. None if the call must take the general path.
     """
-    if local.recorder.staging:
+    if staged:  # here, or by another thread, which may have borrowed an array
         return None
+    borrowed = StagingRecorder.borrowed
     key: list[Any] = []
     nodes: list[Node] = []
     values: list[Node] = []
@@ -87,6 +88,8 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
             return None
     if plain and place is not None:
         return None  # some have to go where the others are
+    if StagingRecorder.borrowed != borrowed:
+        return None  # another thread has staged something meanwhile
     return tuple(key), (*nodes, *values)
 
 

@@ -68,6 +68,7 @@ def _borrower(owner: Any) -> StagingRecorder | None:
     """Who has borrowed the array in another thread."""
     me = threading.get_ident()
     for recorder in tuple(staged):
-        if recorder.thread != me and id(owner) in recorder.handles:
-            return recorder
+        if isinstance(recorder, StagingRecorder) and recorder.thread != me:
+            if id(owner) in recorder.handles:
+                return recorder
     return None

@@ -44,8 +44,8 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
     """The key of the arguments, and their nodes in the order of a trace's inputs: arrays, then the
     others. None if the call must take the general path.
     """
-    if staged:  # here, or by another thread, which may have borrowed an array
-        return None
+    if staged and any([isinstance(s, StagingRecorder) for s in staged]):
+        return None  # here, or by another thread, which may have borrowed an array
     borrowed = StagingRecorder.borrowed
     key: list[Any] = []
     nodes: list[Node] = []

@@ -72,8 +72,8 @@ def room_in_tables() -> None:
 
 
 # What these files test does not depend on who runs what is recorded: rules and lowered text, which
-# are compared directly; kernels, processes and libraries; functions and loops that are staged; what
-# sets the policy itself. `make test` runs them once, `make test-full` under every policy.
+# are compared directly; kernels, processes and libraries; functions and loops that are staged.
+# `make test` runs them once, and so what sets the policy itself; `make test-full` under every policy.
 _ONCE = (
     "distributed/", "interop/", "lowering/", "pallas/", "primitives/", "functions/test_json.py",
     "functions/test_moving.py", "functions/test_parts.py", "functions/test_series.py",
@@ -93,10 +93,17 @@ _ONCE = (
 _HERE = os.path.dirname(__file__) + os.sep
 
 
+def _sets_the_policy(item: pytest.Item) -> bool:
+    """Whether a parameter of the test, or of its fixtures, is a policy."""
+    parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    named = [v for n, v in parameters.items() if n.endswith(("policy", "execution"))]
+    return any(v in ("adaptive", "compiled", "reference") for v in named)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         path = str(item.path).removeprefix(_HERE).replace(os.sep, "/")
-        if path.startswith(_ONCE):
+        if path.startswith(_ONCE) or _sets_the_policy(item):
             item.add_marker(pytest.mark.own_policy)
 
 

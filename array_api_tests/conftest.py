@@ -25,7 +25,7 @@ settings.register_profile("full", max_examples=200, print_blob=True, **_common)
 settings.register_profile(  # for tests that must fail: the first failure will do
     "faults", max_examples=10, derandomize=True, **{**_common, "phases": [Phase.generate]}
 )
-settings.register_profile("fresh", max_examples=50, **_common)  # ../conftest.py
+settings.register_profile("fresh", max_examples=20, **_common)  # ../conftest.py
 settings.load_profile("default")  # --hypothesis-profile=... comes later, and wins
 
 

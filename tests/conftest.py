@@ -28,7 +28,7 @@ _EXAMPLES = 10 if os.environ.get("LAZYNP_EXECUTION") == "compiled" else 20  # ea
 settings.register_profile("quick", max_examples=5, derandomize=True, **_common)
 settings.register_profile("default", max_examples=_EXAMPLES, derandomize=True, **_common)
 settings.register_profile("full", max_examples=500, print_blob=True, **_common)
-settings.register_profile("fresh", max_examples=100, **_common)  # ../conftest.py
+settings.register_profile("fresh", max_examples=40, **_common)  # ../conftest.py
 settings.load_profile("default")  # --hypothesis-profile=... comes later, and wins
 
 
@@ -73,7 +73,7 @@ def room_in_tables() -> None:
 
 # What these files test does not depend on who runs what is recorded: rules and lowered text, which
 # are compared directly; kernels, processes and libraries; functions and loops that are staged.
-# `make test` runs them once, and so what sets the policy itself; `make test-full` under every policy.
+# `make test` runs them once, like tests with a policy of their own; `make test-full` always.
 _ONCE = (
     "distributed/", "interop/", "lowering/", "pallas/", "primitives/", "functions/test_json.py",
     "functions/test_moving.py", "functions/test_parts.py", "functions/test_series.py",

@@ -601,7 +601,7 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
         else if (host_memory(self))
             again = !(out = host_item(value, index));
     }
-    else if (aval && (out = traced_item(front, self, index, now)))
+    else if (aval && (out = traced_item(self, index, now)))
         again = 0;
     Py_DECREF(now);
     Py_DECREF(index);

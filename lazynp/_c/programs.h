@@ -37,7 +37,7 @@ static PyObject *added_to_part(PyObject *op, PyObject *const *values, Py_ssize_t
 /* NumPy's function into the memory of an operand that dies here, new. NULL without an error: none
    fits. */
 static PyObject *computed_into(PyObject *op, const Way *way, PyObject *const *values, Py_ssize_t n,
-                               PyObject *places, Py_ssize_t ends)
+                               Py_ssize_t ends)
 {
     PyObject *given[3] = {values[0], n > 1 ? values[1] : NULL, NULL};
     int type = way->guards ? NPY_DOUBLE : way->loop.out;
@@ -79,7 +79,7 @@ static PyObject *result_of_step(PyObject *step, PyObject *const *values, Py_ssiz
         return way->adds ? added_to_part(op, values, n)
                          : PyObject_Vectorcall(OF(op, Op, inplace), values, n, NULL);
     if ((way->loop.loop || (way->guards && are_doubles(values, n))) && ends && OF(op, Op, scalar) != Py_True)
-        out = computed_into(op, way, values, n, PyTuple_GET_ITEM(step, STEP_PLACES), ends);
+        out = computed_into(op, way, values, n, ends);
     return out || PyErr_Occurred() ? out : computed(op, values, n, NULL);
 }
 

@@ -490,7 +490,7 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     }
     if (carries_tangent(self)) {
         int locked = is_only_thread() ? 0 : acquire();
-        done = locked < 0 ? -1 : traced_store(front, self, index, value, now);
+        done = locked < 0 ? -1 : traced_store(self, index, value, now);
         unlock(locked);
     }
     else if (is_eager(now) && may_go_on(now)) {

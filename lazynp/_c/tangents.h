@@ -537,6 +537,6 @@ static PyObject *add_templates(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 /* Of traced.h. */
-static PyObject *traced_item(Front *front, PyObject *self, PyObject *index, PyObject *now);
-static int traced_store(Front *front, PyObject *self, PyObject *index, PyObject *value, PyObject *now);
+static PyObject *traced_item(PyObject *self, PyObject *index, PyObject *now);
+static int traced_store(PyObject *self, PyObject *index, PyObject *value, PyObject *now);
 static int traced_in_place(Front *front, PyObject *self, PyObject *other, PyObject *now);

@@ -62,7 +62,7 @@ static PyObject *replayed_here(PyObject *primitive, PyObject *params, PyObject *
 }
 
 /* `x[i]`, new. NULL without an error: forward. */
-static PyObject *traced_item(Front *front, PyObject *self, PyObject *index, PyObject *now)
+static PyObject *traced_item(PyObject *self, PyObject *index, PyObject *now)
 {
     PyObject *node = node_of(self), *tracer = node && tangents.rules ? tracer_in(node) : NULL;
     if (!tracer || !is_basic(index) || !may_go_on(now) ||
@@ -135,7 +135,7 @@ static PyObject *traced_update(PyObject *node, PyObject *operand, PyObject *step
 }
 
 /* `x[i] = v`. 1: done; 0: forward; -1: an error. */
-static int traced_store(Front *front, PyObject *self, PyObject *index, PyObject *value, PyObject *now)
+static int traced_store(PyObject *self, PyObject *index, PyObject *value, PyObject *now)
 {
     PyObject *node = node_of(self), *tracer = node && tangents.rules ? tracer_in(node) : NULL;
     if (!tracer || OF(self, Array, _base) != Py_None || !is_basic(index) || !may_go_on(now) ||

@@ -62,6 +62,12 @@ class Memo(dict[K, V]):
         return self is other
 
 
+def drop_oldest(table: dict[K, Any]) -> None:
+    """Make room. Other threads and destructors may change the table meanwhile."""
+    for key in list(table)[:1]:
+        table.pop(key, None)
+
+
 def put_hot(table: dict[K, V], key: K, value: V) -> None:
     """Store something of the recording path, in a table that `begin_watching` empties."""
     table[key] = value

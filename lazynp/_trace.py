@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from sys import _getframe
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -212,7 +212,7 @@ def only_checks(op: Op) -> bool:
 # told True when a transformation begins and no thread has one, and False when the last one ends
 on_transformations: list[Callable[[bool], None]] = []
 _threads = [0]  # how many have an active transformation
-_lock = Lock()
+_lock = RLock()  # destructors and signal handlers may trace
 
 
 def _count(threads: int) -> None:

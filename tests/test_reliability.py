@@ -67,6 +67,42 @@ def test_a_destructor_computes_wherever_the_collector_runs(policy: str, threshol
     run(DESTRUCTORS.format(threshold=threshold), policy)
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_destructor_traces_wherever_the_collector_runs(policy: str) -> None:
+    run("""
+        import gc
+        import lazynp as np
+
+        class Traces:
+            inside = 0
+
+            def __init__(self):
+                self.me = self
+
+            def __del__(self):
+                if Traces.inside < 2:
+                    Traces.inside += 1
+                    log.append(work(4))
+                    Traces.inside -= 1
+
+        total = np.jit(lambda x: (x * 2).sum(), abstracted_axes={0: "n"})
+
+        def work(n):
+            x = np.ones(n)
+            gradient = np.grad(lambda v: (v * v).sum())(x)
+            return float(gradient.sum() + total(x) + np.vmap(lambda v: v + 1)(x)[0])
+
+        log = []
+        gc.set_threshold(1)
+        with np.profile():
+            for i in range(30):
+                Traces()
+                assert work(3 + i % 5) == 4 * (3 + i % 5) + 2
+        gc.collect()
+        assert len(log) > 20 and set(log) == {18.0}, log
+    """, policy)  # fmt: skip
+
+
 def test_a_collector_that_is_off_stays_off() -> None:
     run("""
         import gc

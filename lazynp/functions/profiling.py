@@ -87,7 +87,7 @@ class Profile:
         self._dropped = 0
         self._begin = self._end = 0.0
         self._done: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # destructors and signal handlers may compute
 
     def __enter__(self) -> Profile:
         self._begin, self._end = perf_counter(), 0.0

@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from lazynp._config import config
+from lazynp._memo import drop_oldest
 from lazynp.lowering import _closing
 
 _KEPT = 16  # programs that nobody has taken
@@ -137,7 +138,7 @@ def result_of(key: Hashable, compile: Callable[[], Any]) -> Any:
         if not _local.allowed:
             return compile()
         while len(_works) >= _KEPT:
-            del _works[next(iter(_works))]
+            drop_oldest(_works)
         work = Work()
         thread = threading.Thread(
             target=work.run, args=(compile,), name="lazynp compiles", daemon=True

@@ -18,6 +18,7 @@ from lazynp._array import Array, new_array
 from lazynp._config import config
 from lazynp._flush import host_value
 from lazynp._jaxpr import Jaxpr
+from lazynp._memo import drop_oldest
 from lazynp._node import leaf
 from lazynp.transforms._call import jit_call
 from lazynp.transforms._checks import has_checks
@@ -26,7 +27,7 @@ from lazynp.transforms._sizing import SizedProgram
 
 _PADDING = 150.0  # microseconds: of padding operands, and taking parts of results
 _KEPT = 256  # sizes whose calls are counted
-_lock = threading.Lock()
+_lock = threading.RLock()  # destructors and signal handlers may compute
 _OFTEN = 32  # calls at one size, from which it gets a program of its own
 Sizes = tuple[int, ...]
 
@@ -76,7 +77,7 @@ class Buckets:
         with _lock:
             self.largest = max(self.largest, *ns)
             if ns not in self.calls and len(self.calls) >= _KEPT:
-                del self.calls[next(iter(self.calls))]
+                drop_oldest(self.calls)
             self.calls[ns] = self.calls.get(ns, 0) + 1
         if config.execution == "adaptive" and _cost.by_reference(exact) <= _PADDING:
             self.cheap = True  # whatever the program costs

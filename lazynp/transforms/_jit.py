@@ -288,12 +288,13 @@ class Jitted:
 
     def _new(self, given: Arguments, call: Callable[..., Any], kind: Any, places: Any) -> Traced:
         """A new trace, and why there is one."""
-        if places and any(key[:2] == kind for key in self._cache):
+        known = list(self._cache)  # destructors that trace it may change the table
+        if places and any(key[:2] == kind for key in known):
             places = None  # the starts of views vary
         key = (*kind, places)
         STATS.traces += 1
-        if self._cache:
-            last = next(reversed(self._cache))
+        if known:
+            last = known[-1]
             where = position(*user_position())
             self._reasons.append(f"{difference(key, last)}, at {where}")
             STATS.reasons.append(f"{self._what}: {self._reasons[-1]}")

@@ -17,7 +17,7 @@ from lazynp._array import Array, new_array
 from lazynp._extents import Numbers, mapped
 from lazynp._flush import host_value
 from lazynp._jaxpr import Eqn, Jaxpr, Literal, Var
-from lazynp._memo import cached
+from lazynp._memo import cached, drop_oldest
 from lazynp._node import is_interpreted, leaf
 from lazynp._recorder import local
 from lazynp._sizes import Atom
@@ -66,7 +66,7 @@ class _Piece:
         if found is None:
             found = with_values(self.jaxpr, numbers, [values[a] for a in self.held])
             if len(self.known) >= _KNOWN:
-                self.known.pop(next(iter(self.known)), None)
+                drop_oldest(self.known)
             self.known[key] = found
         return found
 

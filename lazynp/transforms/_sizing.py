@@ -19,7 +19,7 @@ from lazynp._avals import Aval, SizedAval, aval_of, on_device
 from lazynp._errors import Failure
 from lazynp._extents import Numbers, mapped
 from lazynp._jaxpr import Atom as Operand, Eqn, Jaxpr, Literal, Var
-from lazynp._memo import cached
+from lazynp._memo import cached, drop_oldest
 from lazynp._node import hosted
 from lazynp._sizes import Atom, Dim, Size
 from lazynp.primitives import shaping
@@ -294,10 +294,10 @@ class SizedProgram:
             found.cost = self.costs.get(near)
             with _lock:
                 if len(self.known) >= _KNOWN:
-                    del self.known[next(iter(self.known))]
+                    drop_oldest(self.known)
                 self.known[key] = found
         return found, numbers
 
 
-_lock = threading.Lock()  # of `known`, which threads with different sizes change
+_lock = threading.RLock()  # of `known`; destructors and signal handlers may compute
 _KNOWN = 64  # sizes whose programs are kept

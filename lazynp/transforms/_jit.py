@@ -30,7 +30,7 @@ from lazynp.transforms._arranged import Arrangement, deliver, place_inside
 from lazynp.transforms._axes import axes_argument, names_of_leaves
 from lazynp.transforms._call import Compiled, delivered
 from lazynp.transforms._donation import donated_places
-from lazynp.transforms._quick import Quick, operands_of, quick_of
+from lazynp.transforms._quick import PlacedQuick, Quick, front_calls, operands_of, quick_of
 from lazynp.transforms._sized_runs import decided_by_data
 from lazynp.transforms._stack import (
     DISABLED,
@@ -84,6 +84,11 @@ class disable_jit:
 class Jitted:
     """A function that is traced once for each kind of arguments. See `jit`."""
 
+    # `_placed`: the ways of calls on arrays elsewhere, by their keys, for the front in C
+    __slots__ = ("__dict__", "__weakref__", "_placed")
+
+    _placed: dict[Any, PlacedQuick]
+
     def __init__(
         self,
         function: Callable[..., Any],
@@ -119,6 +124,7 @@ class Jitted:
             self._donated = places_and_names(function, *donated, "donate")
         self._cache: dict[Any, Traced] = {}
         self._quick: dict[Any, Quick] = {}
+        self._placed = {}
         self._reasons: list[str] = []
         self._implied = not (numbers or names) and axes is None and shardings == (None, None)
         self._fixed = False  # ints are static too: a trace has failed with them
@@ -175,7 +181,10 @@ class Jitted:
             if quick is not None:
                 if traced.sized is not None and len(self._quick) >= _SIZES:
                     self._quick.clear()
+                    self._placed.clear()
                 self._quick[plain[0]] = quick
+                if type(quick) is PlacedQuick and self._arrangement is None:
+                    self._placed[plain[0]] = quick
         donate = self._places(given, args, kwargs) if any(self._donated) else ()
         return run(traced, given, self._params, self._inline, donate)
 
@@ -218,6 +227,7 @@ class Jitted:
                     raise first from None
                 raise
             self._simple = False
+            self._placed.clear()
             return found
 
     def _split_and_traced(
@@ -336,10 +346,13 @@ class Jitted:
         """Forget all traces; the next call traces the function again."""
         self._cache.clear()
         self._quick.clear()
+        self._placed.clear()
 
     def _cache_size(self) -> int:
         return len(self._cache)
 
+
+front_calls(Jitted, STATS)
 
 _SIZES = 256  # fast paths for sizes of one function
 

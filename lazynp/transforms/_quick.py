@@ -13,7 +13,9 @@ from sys import _getframe
 from typing import Any
 
 from lazynp._array import NDArray, Scalar, begin, new_array, new_scalar
-from lazynp._avals import SCALAR_DTYPES, TracedAval
+from lazynp._avals import SCALAR_DTYPES, TracedAval, traced_aval
+from lazynp._fronts import in_front
+from lazynp._graph import Alone
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import (
     AVAL,
@@ -27,15 +29,18 @@ from lazynp._node import (
     projection,
     tracer_node,
 )
-from lazynp._on_devices import at_once
-from lazynp._placed import Placed, enter, placed_in
+from lazynp._observers import observers
+from lazynp._on_devices import ALONE, TIMES, Prepared, at_once, count
+from lazynp._placed import TRACE, Place, Placed, enter, placed_in
+from lazynp._plan import STATS, Plan
 from lazynp._positions import user_frame
 from lazynp._primitive import raise_found
-from lazynp._recorder import StagingRecorder, known, local, staged
+from lazynp._recorder import PlacedRecorder, StagingRecorder, known, local, staged
 from lazynp._trace import only_checks
 from lazynp._tree import LEAF, tree_unflatten
 from lazynp.transforms._call import jit_call
 from lazynp.transforms._checks import Failures, discharged
+from lazynp.transforms._stack import DISABLED
 
 Operands = tuple[tuple[Any, ...], tuple[Node, ...]]
 
@@ -133,7 +138,12 @@ class Quick:
 class PlacedQuick(Quick):
     """`Quick` for arrays that lie elsewhere: what `PlacedTrace.process` does."""
 
-    __slots__ = ()
+    __slots__ = ("classes",)
+
+    def __init__(self, op: Op, made: Sequence[Any], tree: Any, constants: tuple[Node, ...]) -> None:
+        super().__init__(op, made, tree, constants)
+        # of the results' handles, for the front in C
+        self.classes = tuple([NDArray if m is new_array else Scalar for m in self.makers])
 
     def call(self, args: tuple[Any, ...], nodes: tuple[Node, ...]) -> Any:
         first: Any = None
@@ -183,6 +193,16 @@ class PlacedQuick(Quick):
             placed.code, placed.offset = code, offset
             leaves.append(make(tracer_node(placed)))
         return leaves[0] if self.tree is None else tree_unflatten(self.tree, leaves)
+
+
+def front_calls(jitted: Any, stats: Any) -> None:
+    """Put a front before `__call__` of the class of jitted functions. It makes the calls on arrays
+    elsewhere that `at_once` would run. stats: counts calls.
+    """
+    classes = jitted, PlacedQuick, Placed, Place, PlacedRecorder, Alone, Plan, Prepared
+    known = DISABLED, ALONE, observers, count, STATS, stats, tree_unflatten, TRACE, traced_aval
+    call = jitted.__call__
+    jitted.__call__ = in_front("jitted", call, function=classes, known=known, times=TIMES)
 
 
 class CheckedQuick(Quick):

@@ -276,6 +276,55 @@ static PyObject *jitted(PyObject *self, PyObject *const *args, size_t nargsf, Py
     return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
 }
 
+/* Begin a run, as `_spread._Queue.run`: in turn, and not with too many others under way. `function`
+   begins it, `queue` is the queue's lock, its list of tokens, their number, and an error that its
+   results tell of. */
+static PyObject *queued(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    static PyObject *with_tokens, *consume_token, *wait;
+    Front *front = (Front *)self;
+    PyObject *lock = PyTuple_GET_ITEM(front->first, 0), *tokens = PyTuple_GET_ITEM(front->first, 1);
+    PyObject *oldest = NULL, *error[3], *done;
+    if (PyVectorcall_NARGS(nargsf) != 1 || names)
+        return hand_on(front, args, nargsf, names);
+    if (!with_tokens) {
+        PyObject *name = PyUnicode_InternFromString("with_tokens");
+        consume_token = PyUnicode_InternFromString("consume_token");
+        wait = PyUnicode_InternFromString("block_until_ready");
+        with_tokens = name && consume_token && wait ? PyTuple_Pack(1, name) : NULL;
+        Py_XDECREF(name);
+        if (!with_tokens)
+            return NULL;
+    }
+    done = PyObject_CallMethodNoArgs(lock, the.acquire);
+    if (!done)
+        return NULL;
+    Py_DECREF(done);
+    PyObject *given[2] = {args[0], Py_True};
+    PyObject *results = PyObject_Vectorcall(front->function, given, 1, with_tokens);
+    PyObject *token = results ? PyObject_CallMethodNoArgs(results, consume_token) : NULL;
+    if (token && PyList_Append(tokens, token) == 0 &&
+        PyList_GET_SIZE(tokens) > PyLong_AsSsize_t(PyTuple_GET_ITEM(front->first, 2))) {
+        oldest = Py_NewRef(PyList_GET_ITEM(tokens, 0));
+        if (PyList_SetSlice(tokens, 0, 1, NULL) < 0)
+            Py_CLEAR(oldest);
+    }
+    Py_XDECREF(token);
+    PyErr_Fetch(&error[0], &error[1], &error[2]);
+    done = PyObject_CallMethodNoArgs(lock, the.release);
+    Py_XDECREF(done);
+    if (error[0])
+        PyErr_Restore(error[0], error[1], error[2]);
+    done = oldest && !PyErr_Occurred() ? PyObject_CallMethodNoArgs(oldest, wait) : NULL;
+    if (oldest && !done && PyErr_ExceptionMatches(PyTuple_GET_ITEM(front->first, 3)))
+        PyErr_Clear(); /* its results tell */
+    Py_XDECREF(done);
+    Py_XDECREF(oldest);
+    if (PyErr_Occurred())
+        Py_CLEAR(results);
+    return results;
+}
+
 /* Take the classes and tables of the front. -1: an error. */
 static int take_calls_of(const Front *front)
 {

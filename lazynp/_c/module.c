@@ -165,6 +165,7 @@ static const Kind KINDS[] = {
     {"bind", bound, NULL, NULL},
     {"record", record_traced, NULL, NULL},
     {"jitted", jitted, "known", "times"},
+    {"queued", queued, "queue", NULL},
 };
 
 /* The integer arguments of `front`, for any kind. */

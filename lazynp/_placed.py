@@ -220,6 +220,12 @@ class PlacedTrace(Trace):
 
     def process(self, primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         place, committed = self.decide(primitive.name, operands)
+        return self.process_at(place, committed, primitive, operands, params)
+
+    def process_at(
+        self, place: Place, committed: bool, primitive: Rules, operands: tuple[Any, ...],
+        params: dict[str, Any],
+    ) -> Any:  # fmt: skip
         op = op_of(primitive, params, tuple([_plain_key(o) for o in operands]))
         if op.bounds is not None:
             check_bounds(op, operands)

@@ -20,13 +20,14 @@ from lazynp._config import Loops, config
 from lazynp._dimensions import table
 from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
-from lazynp._recorder import local, user_position
+from lazynp._recorder import elsewhere, local, user_position
 from lazynp._sizes import Size
 from lazynp._tree import tree_flatten
 from lazynp._turns import my_turn
+from lazynp.primitives.placing import places_inside
 from lazynp.transforms._ahead import Lowered
 from lazynp.transforms._arguments import Arguments, difference
-from lazynp.transforms._arranged import Arrangement, deliver, place_inside
+from lazynp.transforms._arranged import Arrangement, deliver
 from lazynp.transforms._axes import axes_argument, names_of_leaves
 from lazynp.transforms._call import Compiled, delivered
 from lazynp.transforms._donation import donated_places
@@ -173,7 +174,7 @@ class Jitted:
         fresh = traced.sized is None or not (
             traced.sized.made or decided_by_data(traced.sized) or traced.sized.varies()
         )
-        if plain is not None and fresh and traced.pure() and place_inside(traced.jaxpr) is None:
+        if plain is not None and fresh and traced.pure() and not places_inside(traced.jaxpr):
             made = [kind[1] is NDArray for kind in traced.outs]
             jaxpr = traced.jaxpr if traced.sized is None else for_sizes(traced.sized, given, [])[0]
             jaxpr = delivered(jaxpr)
@@ -277,6 +278,8 @@ class Jitted:
         self, given: Arguments, call: Callable[..., Any], static: Any, moving: bool = False
     ) -> Traced:
         """moving: the trace must serve other views than these."""
+        if elsewhere:  # what it makes is made there
+            static = *static, ("default_device", config.device)
         kind = (given.key, static)
         places = None if moving else given.places
         try:

@@ -114,7 +114,7 @@ def at_once(recorder: PlacedRecorder, op: Op, operands: tuple[Node, ...]) -> Any
     alone = ALONE.get((place, op))
     if alone is None or alone.times < TIMES or recorder.pending or recorder.sources:
         return None
-    if not place.asked:
+    if not place.asked or place.shared:
         return None
     plan = alone.plan
     program = plan.current

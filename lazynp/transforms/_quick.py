@@ -37,18 +37,41 @@ from lazynp._positions import user_frame
 from lazynp._primitive import raise_found
 from lazynp._recorder import PlacedRecorder, StagingRecorder, known, local, staged
 from lazynp._trace import only_checks
-from lazynp._tree import LEAF, tree_unflatten
+from lazynp._tree import LEAF, tree_flatten, tree_unflatten
+from lazynp.primitives.placing import places_inside
 from lazynp.transforms._call import jit_call
 from lazynp.transforms._checks import Failures, discharged
 from lazynp.transforms._stack import DISABLED
 
-Operands = tuple[tuple[Any, ...], tuple[Node, ...]]
+# the key of the arguments, their nodes, and the arguments one by one
+Operands = tuple[Any, tuple[Node, ...], Sequence[Any]]
 
 
-def operands_of(args: Sequence[Any]) -> Operands | None:
+def operands_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operands | None:
     """The key of the arguments, and their nodes in the order of a trace's inputs: arrays, then the
     others. None if the call must take the general path.
     """
+    if not kwargs:
+        for x in args:
+            if type(x) is not NDArray and type(x) not in _SIMPLE:
+                break
+        else:
+            return _of_leaves(args)
+    leaves, structure = tree_flatten((args, kwargs))
+    found = _of_leaves(leaves)
+    if found is None:
+        return None
+    try:
+        hash(structure)
+    except TypeError:  # the general path tells
+        return None
+    return (structure, found[0]), *found[1:]
+
+
+_SIMPLE = frozenset({Scalar, *SCALAR_DTYPES})
+
+
+def _of_leaves(args: Sequence[Any]) -> Operands | None:
     if staged:  # here, or by another thread, which may have borrowed an array
         return None
     borrowed = StagingRecorder.borrowed
@@ -95,7 +118,16 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
         return None  # some have to go where the others are
     if StagingRecorder.borrowed != borrowed:
         return None  # another thread has staged something meanwhile
-    return tuple(key), (*nodes, *values)
+    return tuple(key), (*nodes, *values), args
+
+
+def stays(jaxpr: Jaxpr, nodes: tuple[Node, ...]) -> bool:
+    """Whether a call runs where its operands are, whatever the program puts somewhere."""
+    inside = places_inside(jaxpr)
+    if not inside:
+        return True
+    there = next((p.place for n in nodes if (p := placed_in(n)) and p.committed), None)
+    return there is not None and all(place.devices == there.devices for place, _ in inside)
 
 
 class Quick:
@@ -157,7 +189,7 @@ class PlacedQuick(Quick):
         inner = tuple(inner)
         place, committed = first.place, first.committed
         recorder = local.recorder_of(place)
-        found = None if place.shared else at_once(recorder, self.op, inner)
+        found = at_once(recorder, self.op, inner)
         if found is not None:
             return self._delivered(found, place, committed)
         outside = local.where is None

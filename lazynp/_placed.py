@@ -237,7 +237,7 @@ class PlacedTrace(Trace):
         inner = tuple([self.operand(o, place, recorder) for o in operands])
         found = at_once(recorder, op, inner) if primitive.kind == "call" else None
         if found is not None:
-            return delivered(op, *found, place, committed)
+            return delivered(op, found, place, committed)
         if recorder.is_full():
             enter(recorder)
         where = user_position()
@@ -284,8 +284,9 @@ class PlacedTrace(Trace):
         return known[1]
 
 
-def delivered(op: Op, plan: Any, values: Any, place: Place, committed: bool) -> tuple[Node, ...]:
+def delivered(op: Op, found: Any, place: Place, committed: bool) -> tuple[Node, ...]:
     """The nodes of the results of a call that has run already."""
+    plan, values = found
     where = user_position()
     nodes = []
     for i, value in enumerate(values):

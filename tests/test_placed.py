@@ -298,9 +298,10 @@ def test_a_trace_is_of_one_default_device() -> None:
 def test_what_a_function_puts_somewhere_says_where_it_runs() -> None:
     split = np.NamedSharding(np.make_mesh((8,), ("x",)), np.PartitionSpec("x"))
     for device in ("cpu:3", split):
-        assert np.jit(lambda d=device: np.ones(8, device=d))().sharding == np.ones(
-            8, device=device
-        ).sharding
+        assert (
+            np.jit(lambda d=device: np.ones(8, device=d))().sharding
+            == np.ones(8, device=device).sharding
+        )
     twice = np.fori_loop(0, 2, lambda i, x: np.device_put(x, "cpu:3") * 2, np.ones(2))
     assert twice.device == "cpu:3" and twice.tolist() == [4, 4]
     x = np.device_put(numpy.ones(2), "cpu:1")
@@ -309,7 +310,9 @@ def test_what_a_function_puts_somewhere_says_where_it_runs() -> None:
         lambda x: np.fori_loop(0, 2, lambda i, x: np.device_put(x, "cpu:3"), x),
         np.jit(lambda x: np.device_put(x, "cpu")),
     ):
-        with pytest.raises(ValueError, match=r"committed to different devices: cpu:1 and cpu(:3)?$"):
+        with pytest.raises(
+            ValueError, match=r"committed to different devices: cpu:1 and cpu(:3)?$"
+        ):
             f(x)
     with pytest.raises(ValueError, match="committed to different devices: cpu:1 and cpu:3$"):
         np.jit(lambda x: (np.device_put(x, "cpu:1"), np.device_put(x, "cpu:3")))(2.0)

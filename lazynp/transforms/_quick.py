@@ -146,7 +146,7 @@ class Quick:
             for is_array, aval in zip(made, op.aval, strict=True)
         ]
 
-    def call(self, args: tuple[Any, ...], nodes: tuple[Node, ...]) -> Any:
+    def call(self, args: Sequence[Any], nodes: tuple[Node, ...]) -> Any:
         """Record the call. Does what `bind` does, with everything precomputed. The user's frame is
         the caller's caller.
         """
@@ -177,7 +177,7 @@ class PlacedQuick(Quick):
         # of the results' handles, for the front in C
         self.classes = tuple([NDArray if m is new_array else Scalar for m in self.makers])
 
-    def call(self, args: tuple[Any, ...], nodes: tuple[Node, ...]) -> Any:
+    def call(self, args: Sequence[Any], nodes: tuple[Node, ...]) -> Any:
         first: Any = None
         inner: Any = []
         for n in nodes:
@@ -249,7 +249,7 @@ class CheckedQuick(Quick):
         super().__init__(op, made, tree, constants)
         self.failures = failures
 
-    def call(self, args: tuple[Any, ...], nodes: tuple[Node, ...]) -> Any:
+    def call(self, args: Sequence[Any], nodes: tuple[Node, ...]) -> Any:
         result, found = super().call(args, nodes)
         raise_found(found, self.failures)
         return result

@@ -84,7 +84,8 @@ def test_calls_of_this_form_run_where_they_are_made(form: str) -> None:
     with Counted() as counted:
         out = f(*args, **named)
     assert (counted.compiled_runs, counted.compiles) == (1, 0)
-    first, *others = np.tree.leaves(out)
+    leaves: list[Any] = np.tree.leaves(out)
+    first, others = leaves[0], leaves[1:]
     assert first.sharding == split()
     numpy.testing.assert_allclose(first, numpys(VALUE), rtol=1e-12)
     numpy.testing.assert_allclose(others, [VALUE.sum()] * len(others), rtol=1e-12)
@@ -98,7 +99,8 @@ def test_a_prepared_call_needs_hardly_any_code_of_pythons() -> None:
     x, y = rows(), rows()
     f = np.jit(wave)
     g = np.jit(lambda x, y: (x + y, x.sum()))
-    prepared(f, x), prepared(g, x, y)
+    prepared(f, x)
+    prepared(g, x, y)
     for call, most in (
         (lambda: f(x), 3),  # they run the program
         (lambda: g(x, y), 20),  # and make the tree of its results

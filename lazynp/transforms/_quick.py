@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from sys import _getframe
 from typing import Any
 
+import numpy as np
+
 from lazynp._array import NDArray, Scalar, begin, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, TracedAval, traced_aval
 from lazynp._fronts import in_front
@@ -52,11 +54,9 @@ def operands_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operands | Non
     others. None if the call must take the general path.
     """
     if not kwargs:
-        for x in args:
-            if type(x) is not NDArray and type(x) not in _SIMPLE:
-                break
-        else:
-            return _of_leaves(args)
+        found = _of_leaves(args)
+        if found is not None or all([type(x) in _SINGLE for x in args]):
+            return found
     leaves, structure = tree_flatten((args, kwargs))
     found = _of_leaves(leaves)
     if found is None:
@@ -68,7 +68,7 @@ def operands_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operands | Non
     return (structure, found[0]), *found[1:]
 
 
-_SIMPLE = frozenset({Scalar, *SCALAR_DTYPES})
+_SINGLE = frozenset({NDArray, Scalar, np.ndarray, *SCALAR_DTYPES})  # no trees
 
 
 def _of_leaves(args: Sequence[Any]) -> Operands | None:

@@ -49,7 +49,8 @@ def compute(x: Array) -> None:
     placed = placed_in(node)
     if placed is not None:
         placed.force()
-    elif node[VALUE] is None and host_view(node) is None:
+        return
+    if node[VALUE] is None and host_view(node) is None:
         evaluate_node(node)
     note_read([node])
 

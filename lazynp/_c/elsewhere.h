@@ -56,39 +56,47 @@ static PyObject *placed_value(PyObject *x)
                : NULL;
 }
 
-/* The key of the arguments, new, and their placed values, borrowed: arrays, then Scalars. NULL
-   without an error: forward. */
-static PyObject *key_of_placed(PyObject *const *args, Py_ssize_t n, PyObject **values)
+/* The placed values of the arguments: arrays, then Scalars; borrowed. 0: forward. */
+static int placed_values(PyObject *const *args, Py_ssize_t n, PyObject **values)
 {
-    PyObject *parts[2 + 3 * MOST_ARGS], *found[MOST_ARGS], *place = NULL, *committed = NULL;
-    Py_ssize_t k = 0, at = 0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *value = found[i] = placed_value(args[i]);
-        if (!value)
-            return NULL;
+    Py_ssize_t at = 0;
+    for (Py_ssize_t i = 0; i < n; i++)
         for (Py_ssize_t j = 0; j < i; j++)
             if (args[j] == args[i])
-                return NULL;
-        if (!i) {
-            parts[k++] = place = OF_CALL(value, Placed, place);
-            parts[k++] = committed = OF_CALL(value, Placed, committed);
-        }
-        else if (OF_CALL(value, Placed, place) != place ||
-                 OF_CALL(value, Placed, committed) != committed)
-            return NULL;
+                return 0;
+    for (int scalars = 0; scalars < 2; scalars++)
+        for (Py_ssize_t i = 0; i < n; i++)
+            if (is_scalar(args[i]) == scalars && !(values[at++] = placed_value(args[i])))
+                return 0;
+    for (Py_ssize_t i = 1; i < n; i++)
+        if (OF_CALL(values[i], Placed, place) != OF_CALL(values[0], Placed, place) ||
+            OF_CALL(values[i], Placed, committed) != OF_CALL(values[0], Placed, committed))
+            return 0;
+    return 1;
+}
+
+/* The key of arguments that have such values, new: as `_quick._of_leaves` makes it. */
+static PyObject *key_of_placed(PyObject *const *args, Py_ssize_t n, PyObject *like)
+{
+    PyObject *parts[2 + 3 * MOST_ARGS];
+    Py_ssize_t k = 0;
+    parts[k++] = OF_CALL(like, Placed, place);
+    parts[k++] = OF_CALL(like, Placed, committed);
+    for (Py_ssize_t i = 0; i < n; i++) {
         if (is_scalar(args[i]))
             parts[k++] = the.Scalar;
-        parts[k++] = OF_CALL(value, Placed, aval);
+        parts[k++] = OF_CALL(PyList_GET_ITEM(OF(args[i], Array, _node), VALUE), Placed, aval);
         if (OF(args[i], Array, _order) != Py_None)
             parts[k++] = OF(args[i], Array, _order);
     }
-    for (int scalars = 0; scalars < 2; scalars++)
-        for (Py_ssize_t i = 0; i < n; i++)
-            if (is_scalar(args[i]) == scalars)
-                values[at++] = found[i];
+    for (Py_ssize_t i = 0; i < k; i++)
+        Py_INCREF(parts[i]); /* a new tuple may collect garbage, which may run code */
     PyObject *key = PyTuple_New(k);
-    for (Py_ssize_t i = 0; key && i < k; i++)
-        PyTuple_SET_ITEM(key, i, Py_NewRef(parts[i]));
+    for (Py_ssize_t i = 0; i < k; i++)
+        if (key)
+            PyTuple_SET_ITEM(key, i, parts[i]);
+        else
+            Py_DECREF(parts[i]);
     return key;
 }
 
@@ -106,20 +114,21 @@ static int none_pending(PyObject *place)
     return none;
 }
 
-/* How such a call ran before, borrowed; NULL: forward. As `_on_devices.at_once`. */
+/* How such a call ran before, new; NULL: forward. As `_on_devices.at_once`. */
 static PyObject *alone_of(PyObject *place, PyObject *op)
 {
     PyObject *key = PyTuple_Pack(2, place, op);
-    PyObject *alone = key ? PyDict_GetItemWithError(calls.alone, key) : NULL;
+    PyObject *alone = key ? Py_XNewRef(PyDict_GetItemWithError(calls.alone, key)) : NULL;
     Py_XDECREF(key);
-    if (!alone || OF_CALL(place, Place, asked) != Py_True || PyList_GET_SIZE(calls.observers))
+    if (!alone)
         return NULL;
     PyObject *prepared = OF_CALL(alone, Alone, prepared);
     PyObject *current = OF_CALL(OF_CALL(alone, Alone, plan), Plan, current);
-    if (PyLong_AsSsize_t(OF_CALL(alone, Alone, times)) < calls.times || prepared == Py_None ||
+    if (OF_CALL(place, Place, asked) != Py_True || PyList_GET_SIZE(calls.observers) ||
+        PyLong_AsSsize_t(OF_CALL(alone, Alone, times)) < calls.times || prepared == Py_None ||
         current == Py_None || OF_CALL(prepared, Prepared, program) != current ||
         PyList_GET_SIZE(OF_CALL(prepared, Prepared, slots)) || !none_pending(place))
-        return NULL;
+        Py_CLEAR(alone);
     return alone;
 }
 
@@ -230,34 +239,47 @@ static int count_run(PyObject *place, PyObject *plan, PyObject *prepared)
     return done ? 0 : -1;
 }
 
-/* Run a call now. NULL without an error: forward. Nothing but XLA's own code runs before it. */
-static PyObject *call_elsewhere(PyObject *table, PyObject *const *args, Py_ssize_t n)
+/* Run a call with these values now. NULL without an error: forward. */
+static PyObject *run_prepared(PyObject *quick, PyObject *alone, PyObject **values, Py_ssize_t n)
 {
-    PyObject *values[MOST_ARGS], *code, *offset, *key = key_of_placed(args, n, values), *out = NULL;
-    PyObject *quick = key ? PyDict_GetItemWithError(table, key) : NULL;
-    PyObject *place = quick ? OF_CALL(values[0], Placed, place) : NULL;
-    PyObject *alone = quick ? alone_of(place, OF_CALL(quick, Quick, op)) : NULL;
-    Py_XDECREF(key);
-    if (!alone)
-        return NULL;
-    PyObject *plan = Py_NewRef(OF_CALL(alone, Alone, plan)), *like = Py_NewRef(values[0]);
+    PyObject *plan = Py_NewRef(OF_CALL(alone, Alone, plan)), *code, *offset, *out = NULL;
     PyObject *prepared = Py_NewRef(OF_CALL(alone, Alone, prepared));
     PyObject *buffers = buffers_of_call(prepared, values, n);
-    Py_INCREF(quick);
     if (buffers && users_position(&code, &offset)) {
         PyObject *given[3] = {buffers, Py_None, Py_True};
         PyObject *found = PyObject_Vectorcall(OF_CALL(prepared, Prepared, run), given, 3, NULL);
-        if (found && count_run(OF_CALL(like, Placed, place), plan, prepared) == 0)
-            out = tree_of_results(quick, plan, found, like, code, offset);
+        if (found && count_run(OF_CALL(values[0], Placed, place), plan, prepared) == 0)
+            out = tree_of_results(quick, plan, found, values[0], code, offset);
         Py_XDECREF(found);
         Py_DECREF(code);
         Py_DECREF(offset);
     }
     Py_XDECREF(buffers);
     Py_DECREF(prepared);
-    Py_DECREF(like);
     Py_DECREF(plan);
-    Py_DECREF(quick);
+    return out;
+}
+
+/* The same for these arguments. */
+static PyObject *call_elsewhere(PyObject *table, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *values[MOST_ARGS] = {NULL}, *key, *quick = NULL, *alone = NULL, *out = NULL;
+    if (!placed_values(args, n, values))
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++)
+        Py_INCREF(values[i]);
+    key = key_of_placed(args, n, values[0]);
+    if (key)
+        quick = Py_XNewRef(PyDict_GetItemWithError(table, key));
+    if (quick)
+        alone = alone_of(OF_CALL(values[0], Placed, place), OF_CALL(quick, Quick, op));
+    if (alone)
+        out = run_prepared(quick, alone, values, n);
+    Py_XDECREF(key);
+    Py_XDECREF(quick);
+    Py_XDECREF(alone);
+    for (Py_ssize_t i = 0; i < n; i++)
+        Py_DECREF(values[i]);
     return out;
 }
 

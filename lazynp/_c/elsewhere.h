@@ -307,6 +307,7 @@ static PyObject *queued(PyObject *self, PyObject *const *args, size_t nargsf, Py
     Front *front = (Front *)self;
     PyObject *lock = PyTuple_GET_ITEM(front->first, 0), *tokens = PyTuple_GET_ITEM(front->first, 1);
     PyObject *oldest = NULL, *error[3], *done;
+    Py_ssize_t most = PyLong_AsSsize_t(PyTuple_GET_ITEM(front->first, 2));
     if (PyVectorcall_NARGS(nargsf) != 1 || names)
         return hand_on(front, args, nargsf, names);
     if (!with_tokens) {
@@ -325,10 +326,9 @@ static PyObject *queued(PyObject *self, PyObject *const *args, size_t nargsf, Py
     PyObject *given[2] = {args[0], Py_True};
     PyObject *results = PyObject_Vectorcall(front->function, given, 1, with_tokens);
     PyObject *token = results ? PyObject_CallMethodNoArgs(results, consume_token) : NULL;
-    if (token && PyList_Append(tokens, token) == 0 &&
-        PyList_GET_SIZE(tokens) > PyLong_AsSsize_t(PyTuple_GET_ITEM(front->first, 2))) {
-        oldest = Py_NewRef(PyList_GET_ITEM(tokens, 0));
-        if (PyList_SetSlice(tokens, 0, 1, NULL) < 0)
+    if (token && PyList_Append(tokens, token) == 0 && PyList_GET_SIZE(tokens) > most) {
+        oldest = PyList_GetSlice(tokens, 0, most / 2);
+        if (oldest && PyList_SetSlice(tokens, 0, most / 2, NULL) < 0)
             Py_CLEAR(oldest);
     }
     Py_XDECREF(token);
@@ -337,10 +337,12 @@ static PyObject *queued(PyObject *self, PyObject *const *args, size_t nargsf, Py
     Py_XDECREF(done);
     if (error[0])
         PyErr_Restore(error[0], error[1], error[2]);
-    done = oldest && !PyErr_Occurred() ? PyObject_CallMethodNoArgs(oldest, wait) : NULL;
-    if (oldest && !done && PyErr_ExceptionMatches(PyTuple_GET_ITEM(front->first, 3)))
-        PyErr_Clear(); /* its results tell */
-    Py_XDECREF(done);
+    for (Py_ssize_t i = 0; oldest && i < PyList_GET_SIZE(oldest) && !PyErr_Occurred(); i++) {
+        done = PyObject_CallMethodNoArgs(PyList_GET_ITEM(oldest, i), wait);
+        if (!done && PyErr_ExceptionMatches(PyTuple_GET_ITEM(front->first, 3)))
+            PyErr_Clear(); /* its results tell */
+        Py_XDECREF(done);
+    }
     Py_XDECREF(oldest);
     if (PyErr_Occurred())
         Py_CLEAR(results);

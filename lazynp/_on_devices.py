@@ -48,7 +48,7 @@ class PlacedPlan(Plan):
 
 
 _plans: Memo[Any, PlacedPlan] = Memo("placed plans", costly=True)
-_alone: Memo[Any, Alone] = Memo("placed calls", costly=True)  # by the place and the call's op
+ALONE: Memo[Any, Alone] = Memo("placed calls", costly=True)  # by the place and the call's op
 
 
 def evaluate(
@@ -57,7 +57,7 @@ def evaluate(
     """`_graph.evaluate` for the devices of this recorder."""
     place = recorder.place
     if nodes and asked is not None and not recorder.sources:
-        alone = _alone.get((place, nodes[0][OP]))
+        alone = ALONE.get((place, nodes[0][OP]))
         if (
             alone is not None
             and _fits(alone, nodes)
@@ -95,7 +95,7 @@ def evaluate(
         if nodes[0][OP].primitive.kind == "call":
             alone = Alone.of(plan, nodes, asked)
             if alone is not None:
-                _alone.put((place, nodes[0][OP]), alone)
+                ALONE.put((place, nodes[0][OP]), alone)
         plan.reason = reason
         plan.runs += 1
         run_compiled(plan, nodes, leaves, slots)
@@ -111,10 +111,10 @@ def at_once(recorder: PlacedRecorder, op: Op, operands: tuple[Node, ...]) -> Any
     call: otherwise, as in a loop, several calls may become one program.
     """
     place = recorder.place
-    alone = _alone.get((place, op))
-    if alone is None or alone.times < _ALONE or recorder.pending or recorder.sources:
+    alone = ALONE.get((place, op))
+    if alone is None or alone.times < TIMES or recorder.pending or recorder.sources:
         return None
-    if not place.asked:
+    if not place.asked or place.shared:
         return None
     plan = alone.plan
     program = plan.current
@@ -144,7 +144,7 @@ def at_once(recorder: PlacedRecorder, op: Op, operands: tuple[Node, ...]) -> Any
     return plan, results
 
 
-_ALONE = 2  # runs by itself, one after the other, before a call no longer waits for others
+TIMES = 2  # runs by itself, one after the other, before a call no longer waits for others
 
 
 class Prepared:
@@ -180,10 +180,10 @@ def _with_numbers(plan: Plan, prepared: Prepared, operands: tuple[Node, ...]) ->
 
 def _not_alone(place: Any, nodes: list[Node]) -> None:
     """Calls among these did not run by themselves."""
-    if len(nodes) > 1 and _alone:
+    if len(nodes) > 1 and ALONE:
         for node in nodes:
             if node[OP].primitive.kind == "call":
-                alone = _alone.get((place, node[OP]))
+                alone = ALONE.get((place, node[OP]))
                 if alone is not None:
                     alone.times = 0
 

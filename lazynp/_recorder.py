@@ -379,6 +379,7 @@ class _Local(threading.local):
 recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()
 staged: list[StagingRecorder] = []  # of all threads: empty on the usual path
 elsewhere: list[Any] = []  # what puts NumPy's values on the default device, if that is another
+calls: list[Any] = []  # what decides where functions are called, once one may be called elsewhere
 
 
 def install(**declared: Backend) -> None:

@@ -41,6 +41,7 @@ from lazynp._positions import user_frame
 from lazynp._quiet import quiet_result, quietly
 from lazynp._recorder import (
     StagingRecorder,
+    calls,
     known,
     local,
     staged,
@@ -151,6 +152,10 @@ def record_multiple(
     primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]
 ) -> tuple[Node, ...]:
     """Record an operation with several results: one node for each."""
+    if calls and primitive.kind in ("call", "host"):
+        found = calls[0](primitive, operands, params)
+        if found is not None:
+            return found
     node = record(primitive, operands, params)
     if type(node) is tuple:
         return node  # a transformation has interpreted it

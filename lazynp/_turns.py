@@ -68,7 +68,8 @@ def _borrower(owner: Any) -> StagingRecorder | None:
     """Who has borrowed the array in another thread."""
     me = threading.get_ident()
     for recorder in tuple(staged):
-        if isinstance(recorder, StagingRecorder) and recorder.thread != me:
-            if id(owner) in recorder.handles:
-                return recorder
+        if not isinstance(recorder, StagingRecorder):  # new arrays are made elsewhere
+            continue
+        if recorder.thread != me and id(owner) in recorder.handles:
+            return recorder
     return None

@@ -247,6 +247,77 @@ def test_results_of_numpys_values_are_on_the_default_device(text: str) -> None:
     assert eval(text, {"n": np}, VALUES).device == "cpu"
 
 
+MADE: dict[str, Callable[[], Any]] = {
+    "an array": lambda: np.zeros(3),
+    "of a list": lambda: np.array([1.0, 2.0]) * 2,
+    "of a number": lambda: np.sin(1.0),
+    "of an element": lambda: np.arange(4.0)[2] + 1,
+    "of arrays": lambda: np.stack([np.zeros(2), np.ones(2)]),
+    "a loop": lambda: np.fori_loop(0, 3, lambda i, x: x + i, 0.0),
+    "a loop until": lambda: np.while_loop(lambda x: x < 5, lambda x: x + 1, 0),
+    "a scan": lambda: np.scan(lambda c, x: (c + 1, c), 0.0, None, length=3)[1],
+    "a branch": lambda: np.cond(True, lambda x: x + 1, lambda x: x, 1.0),
+    "jit of a number": lambda: np.jit(lambda x: x * 2)(3),
+    "a slope": lambda: np.grad(lambda x: x * x)(2.0),
+    "a tangent": lambda: np.jvp(lambda x: x * x, (2.0,), (1.0,))[1],
+    "a pull": lambda: np.vjp(lambda x: x * x, 2.0)[1](1.0)[0],
+    "a call of Python": lambda: np.vectorize(lambda x: x + 1)([1.0, 2.0]),
+    "a callback": lambda: np.pure_callback(np.sin, np.ShapeDtype((), float), 2.0),
+}
+
+
+@pytest.mark.parametrize("name", list(MADE))
+@pytest.mark.own_policy
+@on_eight
+def test_what_functions_make_is_on_the_default_device(name: str) -> None:
+    make, home = MADE[name], np.ones(3)
+    there = np.device_put(numpy.ones(()), "cpu:5")
+    with np.default_device("cpu:2"):
+        found = make(), np.jit(make)(), np.jit(lambda x: make())(1.0)
+        assert [x.device for x in found] == ["cpu:2"] * 3
+        assert (found[1] + there).device == "cpu:5"  # it is not committed
+        assert np.jit(lambda x: make() + x)(there).device == "cpu:5"
+        assert np.fori_loop(0, 2, lambda i, x: x * np.ones(3), home).device == "cpu:2"
+        assert (home * 2).device == np.jit(lambda x: x * 2)(home).device == "cpu"
+    numpy.testing.assert_array_equal(found[1], make())
+
+
+@pytest.mark.own_policy
+@on_eight
+def test_a_trace_is_of_one_default_device() -> None:
+    f = np.jit(lambda x: np.zeros(3) + x)
+    for _ in range(2):
+        for device in ("cpu:2", None, "cpu:4"):
+            with np.default_device(device):
+                assert f(1.0).device == (device or "cpu")
+    assert f._cache_size() == 3
+
+
+@pytest.mark.own_policy
+@on_eight
+def test_what_a_function_puts_somewhere_says_where_it_runs() -> None:
+    split = np.NamedSharding(np.make_mesh((8,), ("x",)), np.PartitionSpec("x"))
+    for device in ("cpu:3", split):
+        assert (
+            np.jit(lambda d=device: np.ones(8, device=d))().sharding
+            == np.ones(8, device=device).sharding
+        )
+    twice = np.fori_loop(0, 2, lambda i, x: np.device_put(x, "cpu:3") * 2, np.ones(2))
+    assert twice.device == "cpu:3" and twice.tolist() == [4, 4]
+    x = np.device_put(numpy.ones(2), "cpu:1")
+    for f in (
+        np.jit(lambda x: np.device_put(x, "cpu:3")),
+        lambda x: np.fori_loop(0, 2, lambda i, x: np.device_put(x, "cpu:3"), x),
+        np.jit(lambda x: np.device_put(x, "cpu")),
+    ):
+        with pytest.raises(
+            ValueError, match=r"committed to different devices: cpu:1 and cpu(:3)?$"
+        ):
+            f(x)
+    with pytest.raises(ValueError, match="committed to different devices: cpu:1 and cpu:3$"):
+        np.jit(lambda x: (np.device_put(x, "cpu:1"), np.device_put(x, "cpu:3")))(2.0)
+
+
 @on_eight
 def test_numpys_values_under_a_default_device() -> None:
     ones = numpy.ones(2)

@@ -25,6 +25,7 @@
 #include "programs.h"
 #include "frames.h"
 #include "tape.h"
+#include "elsewhere.h"
 
 /* -- the type ---------------------------------------------------------------------------------- */
 
@@ -163,6 +164,8 @@ static const Kind KINDS[] = {
     {"shaped", shaped, "aligned", "shape"},
     {"bind", bound, NULL, NULL},
     {"record", record_traced, NULL, NULL},
+    {"jitted", jitted, "known", "times"},
+    {"queued", queued, "queue", NULL},
 };
 
 /* The integer arguments of `front`, for any kind. */
@@ -291,6 +294,8 @@ static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *na
         if (find_slots_of(KINDS[i].call, spec.function) < 0)
             return NULL;
         if (KINDS[i].call == replayed && take_tangents(&spec) < 0)
+            return NULL;
+        if (KINDS[i].call == jitted && take_calls_of(&spec) < 0)
             return NULL;
         return new_front(python, &spec);
     }
@@ -461,7 +466,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 28) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 29) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -19,6 +19,7 @@ from lazynp._tree import tree_flatten, tree_map
 from lazynp.primitives.placing import (
     NOWHERE,
     Target,
+    note_default,
     placed_behind,
     put,
     put_node,
@@ -124,6 +125,7 @@ def _changed() -> None:
             ELSEWHERE.append(_Elsewhere())
             staged.append(ELSEWHERE[0])
             elsewhere.append(_put_there)
+            note_default()
 
 
 config.observers.append(_changed)

@@ -14,6 +14,7 @@ from lazynp._values import knowable
 from lazynp.functions._checks import traced
 from lazynp.functions._host import to_device
 from lazynp.functions._operands import as_array, cast
+from lazynp.functions._placing import back
 from lazynp.functions._rebound import transforming
 from lazynp.functions.creation import empty
 from lazynp.functions.manipulation import broadcast_to, reshape, stack
@@ -29,7 +30,7 @@ class vectorize(np.vectorize):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         out: Any = super().__call__(*args, **kwargs)
-        return out if out is self else to_device(out)
+        return out if out is self else back(to_device(out), (args, kwargs))
 
     def _vectorize_call(self, func: Callable[..., Any], args: Sequence[Any]) -> Any:
         by_numpy: Callable[..., Any] = super()._vectorize_call  # type: ignore[misc]

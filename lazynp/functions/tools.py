@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 
 from lazynp import lowering
-from lazynp._array import Array, from_host, write_lock
+from lazynp._array import Array, NDArray, from_host, write_lock
 from lazynp._flush import host_value, materialize as evaluate_node
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import ARGS, CODE, OFFSET, VALUE, Node
@@ -37,8 +37,7 @@ def stats() -> Stats:
 
 def materialize(tree: Any) -> Any:
     """Compute every array of a tree (tuples, lists, dicts) now, together; return the tree."""
-    leaves, _ = tree_flatten(tree)
-    for leaf in leaves:
+    for leaf in (tree,) if type(tree) is NDArray else tree_flatten(tree)[0]:
         if isinstance(leaf, Array):
             compute(leaf)
     return tree
@@ -50,7 +49,8 @@ def compute(x: Array) -> None:
     placed = placed_in(node)
     if placed is not None:
         placed.force()
-    elif node[VALUE] is None and host_view(node) is None:
+        return
+    if node[VALUE] is None and host_view(node) is None:
         evaluate_node(node)
     note_read([node])
 

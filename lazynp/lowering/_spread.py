@@ -8,7 +8,6 @@ by identity: jaxlib would compare bytes at most.
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from operator import methodcaller
@@ -22,6 +21,7 @@ from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._cost import COMPUTING, computing
 from lazynp._errors import InternalError
+from lazynp._fronts import in_front
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import Interned, Memo
 from lazynp.lowering import _background, _cache, _closing, _compat, _custom_calls
@@ -264,17 +264,25 @@ class _Queue:
     """
 
     def __init__(self) -> None:
-        self._tokens: deque[Any] = deque()
+        self._tokens: list[Any] = []
         self._lock = threading.Lock()
+
+    def runner(self, start: Any) -> Any:
+        """`run` of one program."""
+        known = self._lock, self._tokens, _UNDER_WAY, _compat.JaxRuntimeError
+        return in_front("queued", partial(self.run, start), function=start, queue=known)
 
     def run(self, start: Any, buffers: Sequence[Any]) -> Any:
         with self._lock:
             results = start(buffers, with_tokens=True)
             self._tokens.append(results.consume_token())
-            oldest = self._tokens.popleft() if len(self._tokens) > _UNDER_WAY else None
-        if oldest is not None:
+            oldest = []
+            if len(self._tokens) > _UNDER_WAY:  # to wait for each would wake this thread as often
+                oldest = self._tokens[: _UNDER_WAY // 2]
+                del self._tokens[: _UNDER_WAY // 2]
+        for token in oldest:
             try:
-                oldest.block_until_ready()
+                token.block_until_ready()
             except _compat.JaxRuntimeError:
                 pass  # its results tell
         return results
@@ -318,7 +326,7 @@ class Spread:
             digest = f"{crc32(text.encode()):08x}"
             self._run = partial(_together, place.members, digest, start)
         else:
-            self._run = partial(_queue.run, start) if place.platform == "cpu" else start
+            self._run = _queue.runner(start) if place.platform == "cpu" else start
         self.large = describes_large(loaded, self.out_avals)
         split = len(place.ids) > 1
         self.collectives = collectives_in(_compat.optimised(loaded)) if split else []

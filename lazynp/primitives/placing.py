@@ -13,7 +13,9 @@ from typing import Any
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
-from lazynp._devices import find_own, first
+from lazynp._devices import default, find_own, first
+from lazynp._jaxpr import Jaxpr, Rules, jaxprs_in
+from lazynp._memo import cached
 from lazynp._node import VALUE, Node, aval_of_node, is_interpreted, tracer_node
 from lazynp._placed import (
     HOME,
@@ -28,7 +30,7 @@ from lazynp._placed import (
 )
 from lazynp._primitive import Primitive
 from lazynp._processes import process_count, process_index
-from lazynp._recorder import local
+from lazynp._recorder import calls, elsewhere, local
 from lazynp._shardings import NamedSharding, PartitionSpec, SingleDeviceSharding, sharding_on
 
 
@@ -78,6 +80,7 @@ def put(x: Array, target: Target, source: Target | None = None) -> Array:
     """A new array with this value, there. source: where its cotangents go, if not where it is."""
     node = x._read()
     if is_interpreted(node) or local.recorder.staging:
+        calls[:] = [_called]
         out = device_put(x, target=target, source=source or Target(*where(x)))
         return new_scalar(out._read()) if isinstance(x, Scalar) else out
     made = put_node(node, target)
@@ -116,6 +119,56 @@ def of_parts(
     return new_array(tracer_node(Placed([None, None, buffer, None, aval], place, True, sharding)))
 
 
+# -- calls of functions that put values somewhere --------------------------------------------------
+
+
+@cached()
+def places_inside(jaxpr: Jaxpr) -> tuple[tuple[Place, bool], ...]:
+    """Where a program puts some of its values, and whether these must stay there."""
+    found: dict[tuple[Place, bool], None] = {}
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is device_put:
+            target = eqn.params["target"]
+            if target.committed or not target.place.is_first:
+                found[target.place, target.committed] = None
+        for inner in jaxprs_in(eqn.params):
+            found.update(dict.fromkeys(places_inside(inner)))
+    return tuple(found)
+
+
+def _called(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """The nodes of a call's results, if something else than its operands says where it runs: what
+    it puts somewhere, or the default device, if no array is among them. Else None.
+
+    Raises ValueError if its values and its operands must be in different places.
+    """
+    if local.recorder.staging or any(map(is_interpreted, operands)):
+        return None
+    inside = dict.fromkeys([p for j in jaxprs_in(params) for p in places_inside(j)])
+    given = [p for o in operands if (p := placed_in(o)) is not None]
+    there = [p.place for p in given if p.committed]
+    stay = there + [place for place, committed in inside if committed]
+    for place in stay if inside else ():
+        if place.devices != stay[0].devices:
+            raise ValueError(
+                f"{_said(primitive, params)}: its operands, and what it puts somewhere, are "
+                f"committed to different devices: {stay[0]} and {place}"
+            )
+    if there or given and not stay:
+        return None
+    if stay:
+        return TRACE.process_at(stay[0], True, primitive, operands, params)
+    arrays = any(type(o) is list and aval_of_node(o).ndim for o in operands)
+    if not inside and (arrays or not elsewhere):
+        return None
+    place = next(iter(inside))[0] if inside else place_of(default())
+    return TRACE.process_at(place, False, primitive, operands, params)
+
+
+def _said(primitive: Rules, params: dict[str, Any]) -> str:
+    return f"{primitive.name} of {params['name']}" if "name" in params else primitive.name
+
+
 def _constrain(placed: Placed, sharding: NamedSharding) -> Node:
     params = {"target": Target(placed.place, placed.committed, sharding), "source": NOWHERE}
     made = TRACE.process(device_put, (tracer_node(placed),), params)
@@ -139,6 +192,11 @@ SPMD = _Spmd()
 def current_spmd() -> Any:
     """The axis of the mesh that splits the examples of the innermost vmap."""
     return SPMD.names[-1] if SPMD.names else None
+
+
+def note_default() -> None:
+    """The default device has changed: calls of functions look for it."""
+    calls[:] = [_called]
 
 
 def _abstract(x: Aval, *, target: Target, source: Target) -> Aval:

@@ -15,8 +15,7 @@ from lazynp._placed import Place, Placed
 from lazynp._shardings import NamedSharding, SingleDeviceSharding
 from lazynp._signature import ShapeDtype
 from lazynp._tree import tree_unflatten
-from lazynp.primitives.placing import NOWHERE, placed_behind, target_of
-from lazynp.transforms._arranged import place_inside
+from lazynp.primitives.placing import NOWHERE, placed_behind, places_inside, target_of
 from lazynp.transforms._call import delivered, jit_call
 from lazynp.transforms._checks import apart as checked_apart, discharged
 
@@ -46,9 +45,9 @@ def program_for(jaxpr: Jaxpr, operands: Sequence[Any]) -> Program:
     checks = hosted(jit_call, {"jaxpr": jaxpr})
     targets = [_target(x) for x in operands]
     targets += [NOWHERE] * (len(jaxpr.inputs) - len(targets))
-    inside = place_inside(jaxpr)
     places = [t.place for t in targets if not t.place.is_first]
-    place = places[0] if places else NOWHERE.place if inside is None else inside.place
+    places += [place for place, committed in places_inside(jaxpr) if committed]
+    place = places[0] if places else NOWHERE.place
     if checks:
         apart = place.mesh is not None and not place.shared
         jaxpr = checked_apart(jaxpr) if apart else discharged(jaxpr, 0)[0]

@@ -7,36 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lazynp._array import Array, new_array
-from lazynp._jaxpr import Jaxpr, jaxprs_in
-from lazynp._memo import cached
-from lazynp._node import is_tracer
 from lazynp._shardings import PartitionSpec, normal
 from lazynp._tree import broadcast_prefix, tree_flatten, tree_unflatten
-from lazynp.primitives.placing import Target, device_put, placed_behind, put, target_of
+from lazynp.primitives.placing import Target, placed_behind, put, target_of
 from lazynp.transforms._stack import node_of, store
-
-
-@cached()
-def place_inside(jaxpr: Jaxpr) -> Target | None:
-    """The mesh on which a program puts some of its values; None if it puts none anywhere."""
-    for eqn in jaxpr.eqns:
-        if eqn.primitive is device_put and not eqn.params["target"].place.is_first:
-            return Target(eqn.params["target"].place)
-        for inner in jaxprs_in(eqn.params):
-            found = place_inside(inner)
-            if found is not None:
-                return found
-    return None
-
-
-def at_home(jaxpr: Jaxpr, operands: Sequence[Array]) -> list[Array]:
-    """The operands of a call. A program that splits values runs on their mesh, also if no operand
-    is there.
-    """
-    target = place_inside(jaxpr)
-    if target is None or not operands or any(is_tracer(x._read()) for x in operands):
-        return list(operands)
-    return [put(operands[0], target), *operands[1:]]
 
 
 def _is_leaf(x: Any) -> bool:

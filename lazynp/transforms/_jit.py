@@ -20,17 +20,17 @@ from lazynp._config import Loops, config
 from lazynp._dimensions import table
 from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
-from lazynp._recorder import local, user_position
+from lazynp._recorder import elsewhere, local, user_position
 from lazynp._sizes import Size
 from lazynp._tree import tree_flatten
 from lazynp._turns import my_turn
 from lazynp.transforms._ahead import Lowered
 from lazynp.transforms._arguments import Arguments, difference
-from lazynp.transforms._arranged import Arrangement, deliver, place_inside
+from lazynp.transforms._arranged import Arrangement, deliver
 from lazynp.transforms._axes import axes_argument, names_of_leaves
 from lazynp.transforms._call import Compiled, delivered
 from lazynp.transforms._donation import donated_places
-from lazynp.transforms._quick import Quick, operands_of, quick_of
+from lazynp.transforms._quick import PlacedQuick, Quick, front_calls, operands_of, quick_of, stays
 from lazynp.transforms._sized_runs import decided_by_data
 from lazynp.transforms._stack import (
     DISABLED,
@@ -84,6 +84,11 @@ class disable_jit:
 class Jitted:
     """A function that is traced once for each kind of arguments. See `jit`."""
 
+    # `_placed`: the ways of calls on arrays elsewhere, by their keys, for the front in C
+    __slots__ = ("__dict__", "__weakref__", "_placed")
+
+    _placed: dict[Any, PlacedQuick]
+
     def __init__(
         self,
         function: Callable[..., Any],
@@ -110,6 +115,7 @@ class Jitted:
         self._what = f"jit of {self._name}"
         arranged = any(s is not None for s in shardings)
         self._arrangement = Arrangement(*shardings, self._what) if arranged else None
+        self._at_once = shardings[0] is None  # arguments are taken where they are
         self._numbers, self._names = places_and_names(function, numbers, names)
         # static as well, where they are ints
         bounds = bounds_only(function) if not (numbers or names) else ()
@@ -119,6 +125,7 @@ class Jitted:
             self._donated = places_and_names(function, *donated, "donate")
         self._cache: dict[Any, Traced] = {}
         self._quick: dict[Any, Quick] = {}
+        self._placed = {}
         self._reasons: list[str] = []
         self._implied = not (numbers or names) and axes is None and shardings == (None, None)
         self._fixed = False  # ints are static too: a trace has failed with them
@@ -151,12 +158,12 @@ class Jitted:
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if DISABLED or config.debug_nans:
             return self._function(*args, **kwargs)
-        plain = operands_of(args) if self._simple and not kwargs else None
+        plain = operands_of(args, kwargs) if self._simple else None
         if plain is not None:
             quick = self._quick.get(plain[0])
             if quick is not None:
                 STATS.calls += 1
-                return quick.call(args, plain[1])
+                return quick.call(plain[2], plain[1])
         if local.recorder.staging and _meets_sizes((args, kwargs)):
             return self._prepared(*args, **kwargs)
         given, traced = self._given(args, kwargs)
@@ -167,7 +174,7 @@ class Jitted:
         fresh = traced.sized is None or not (
             traced.sized.made or decided_by_data(traced.sized) or traced.sized.varies()
         )
-        if plain is not None and fresh and traced.pure() and place_inside(traced.jaxpr) is None:
+        if plain is not None and fresh and traced.pure() and stays(traced.jaxpr, plain[1]):
             made = [kind[1] is NDArray for kind in traced.outs]
             jaxpr = traced.jaxpr if traced.sized is None else for_sizes(traced.sized, given, [])[0]
             jaxpr = delivered(jaxpr)
@@ -175,7 +182,10 @@ class Jitted:
             if quick is not None:
                 if traced.sized is not None and len(self._quick) >= _SIZES:
                     self._quick.clear()
+                    self._placed.clear()
                 self._quick[plain[0]] = quick
+                if type(quick) is PlacedQuick and self._at_once:
+                    self._placed[plain[0]] = quick
         donate = self._places(given, args, kwargs) if any(self._donated) else ()
         return run(traced, given, self._params, self._inline, donate)
 
@@ -218,6 +228,7 @@ class Jitted:
                     raise first from None
                 raise
             self._simple = False
+            self._placed.clear()
             return found
 
     def _split_and_traced(
@@ -267,6 +278,8 @@ class Jitted:
         self, given: Arguments, call: Callable[..., Any], static: Any, moving: bool = False
     ) -> Traced:
         """moving: the trace must serve other views than these."""
+        if elsewhere:  # what it makes is made there
+            static = *static, ("default_device", config.device)
         kind = (given.key, static)
         places = None if moving else given.places
         try:
@@ -337,10 +350,13 @@ class Jitted:
         """Forget all traces; the next call traces the function again."""
         self._cache.clear()
         self._quick.clear()
+        self._placed.clear()
 
     def _cache_size(self) -> int:
         return len(self._cache)
 
+
+front_calls(Jitted, STATS)
 
 _SIZES = 256  # fast paths for sizes of one function
 

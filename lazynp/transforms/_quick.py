@@ -12,8 +12,13 @@ from collections.abc import Sequence
 from sys import _getframe
 from typing import Any
 
+import numpy as np
+
 from lazynp._array import NDArray, Scalar, begin, new_array, new_scalar
-from lazynp._avals import SCALAR_DTYPES, TracedAval
+from lazynp._avals import SCALAR_DTYPES, TracedAval, traced_aval
+from lazynp._config import config
+from lazynp._fronts import in_front
+from lazynp._graph import Alone
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import (
     AVAL,
@@ -27,23 +32,47 @@ from lazynp._node import (
     projection,
     tracer_node,
 )
-from lazynp._on_devices import at_once
-from lazynp._placed import Placed, enter, placed_in
+from lazynp._observers import observers
+from lazynp._on_devices import ALONE, TIMES, Prepared, at_once, count
+from lazynp._placed import TRACE, Place, Placed, enter, placed_in
+from lazynp._plan import STATS, Plan
 from lazynp._positions import user_frame
 from lazynp._primitive import raise_found
-from lazynp._recorder import StagingRecorder, known, local, staged
+from lazynp._recorder import PlacedRecorder, StagingRecorder, elsewhere, known, local, staged
 from lazynp._trace import only_checks
-from lazynp._tree import LEAF, tree_unflatten
+from lazynp._tree import LEAF, tree_flatten, tree_unflatten
+from lazynp.primitives.placing import places_inside
 from lazynp.transforms._call import jit_call
 from lazynp.transforms._checks import Failures, discharged
+from lazynp.transforms._stack import DISABLED
 
-Operands = tuple[tuple[Any, ...], tuple[Node, ...]]
+# the key of the arguments, their nodes, and the arguments one by one
+Operands = tuple[Any, tuple[Node, ...], Sequence[Any]]
 
 
-def operands_of(args: Sequence[Any]) -> Operands | None:
+def operands_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operands | None:
     """The key of the arguments, and their nodes in the order of a trace's inputs: arrays, then the
     others. None if the call must take the general path.
     """
+    if not kwargs:
+        found = _of_leaves(args)
+        if found is not None or all([type(x) in _SINGLE for x in args]):
+            return found
+    leaves, structure = tree_flatten((args, kwargs))
+    found = _of_leaves(leaves)
+    if found is None:
+        return None
+    try:
+        hash(structure)
+    except TypeError:  # the general path tells
+        return None
+    return (structure, found[0]), *found[1:]
+
+
+_SINGLE = frozenset({NDArray, Scalar, np.ndarray, *SCALAR_DTYPES})  # no trees
+
+
+def _of_leaves(args: Sequence[Any]) -> Operands | None:
     if staged and any([isinstance(s, StagingRecorder) for s in staged]):
         return None  # here, or by another thread, which may have borrowed an array
     borrowed = StagingRecorder.borrowed
@@ -88,9 +117,22 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
             return None
     if plain and place is not None:
         return None  # some have to go where the others are
+    if elsewhere:  # where numbers go, and what the function makes
+        if place is None:
+            return None
+        key.append(config.device)
     if StagingRecorder.borrowed != borrowed:
         return None  # another thread has staged something meanwhile
-    return tuple(key), (*nodes, *values)
+    return tuple(key), (*nodes, *values), args
+
+
+def stays(jaxpr: Jaxpr, nodes: tuple[Node, ...]) -> bool:
+    """Whether a call runs where its operands are, whatever the program puts somewhere."""
+    inside = places_inside(jaxpr)
+    if not inside:
+        return True
+    there = next((p.place for n in nodes if (p := placed_in(n)) and p.committed), None)
+    return there is not None and all(place.devices == there.devices for place, _ in inside)
 
 
 class Quick:
@@ -109,7 +151,7 @@ class Quick:
             for is_array, aval in zip(made, op.aval, strict=True)
         ]
 
-    def call(self, args: tuple[Any, ...], nodes: tuple[Node, ...]) -> Any:
+    def call(self, args: Sequence[Any], nodes: tuple[Node, ...]) -> Any:
         """Record the call. Does what `bind` does, with everything precomputed. The user's frame is
         the caller's caller.
         """
@@ -133,9 +175,14 @@ class Quick:
 class PlacedQuick(Quick):
     """`Quick` for arrays that lie elsewhere: what `PlacedTrace.process` does."""
 
-    __slots__ = ()
+    __slots__ = ("classes",)
 
-    def call(self, args: tuple[Any, ...], nodes: tuple[Node, ...]) -> Any:
+    def __init__(self, op: Op, made: Sequence[Any], tree: Any, constants: tuple[Node, ...]) -> None:
+        super().__init__(op, made, tree, constants)
+        # of the results' handles, for the front in C
+        self.classes = tuple([NDArray if m is new_array else Scalar for m in self.makers])
+
+    def call(self, args: Sequence[Any], nodes: tuple[Node, ...]) -> Any:
         first: Any = None
         inner: Any = []
         for n in nodes:
@@ -147,7 +194,7 @@ class PlacedQuick(Quick):
         inner = tuple(inner)
         place, committed = first.place, first.committed
         recorder = local.recorder_of(place)
-        found = None if place.shared else at_once(recorder, self.op, inner)
+        found = at_once(recorder, self.op, inner)
         if found is not None:
             return self._delivered(found, place, committed)
         outside = local.where is None
@@ -185,6 +232,16 @@ class PlacedQuick(Quick):
         return leaves[0] if self.tree is None else tree_unflatten(self.tree, leaves)
 
 
+def front_calls(jitted: Any, stats: Any) -> None:
+    """Put a front before `__call__` of the class of jitted functions. It makes the calls on arrays
+    elsewhere that `at_once` would run. stats: counts calls.
+    """
+    classes = jitted, PlacedQuick, Placed, Place, PlacedRecorder, Alone, Plan, Prepared
+    known = DISABLED, ALONE, observers, count, STATS, stats, tree_unflatten, TRACE, traced_aval
+    call = jitted.__call__
+    jitted.__call__ = in_front("jitted", call, function=classes, known=known, times=TIMES)
+
+
 class CheckedQuick(Quick):
     """`Quick` for a function with checks: their finding is its last result."""
 
@@ -197,7 +254,7 @@ class CheckedQuick(Quick):
         super().__init__(op, made, tree, constants)
         self.failures = failures
 
-    def call(self, args: tuple[Any, ...], nodes: tuple[Node, ...]) -> Any:
+    def call(self, args: Sequence[Any], nodes: tuple[Node, ...]) -> Any:
         result, found = super().call(args, nodes)
         raise_found(found, self.failures)
         return result

@@ -37,7 +37,7 @@ from lazynp._node import (
     op_of,
 )
 from lazynp._plan_jaxpr import cast_scalar
-from lazynp._recorder import local
+from lazynp._recorder import elsewhere, local
 from lazynp._strides import writeable
 from lazynp._trace import check_bounds, interpreting
 from lazynp._tree import tree_flatten, tree_unflatten
@@ -123,6 +123,8 @@ def argument_node(x: Any) -> Node:
     node = node_of(x)
     if type(x) in (int, float, complex):
         node[AVAL] = aval_of((), node[AVAL].dtype, True)
+    if elsewhere and type(x) in SCALAR_DTYPES and not local.recorder.staging:
+        return elsewhere[0](node)  # a new array
     return node
 
 

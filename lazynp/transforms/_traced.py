@@ -25,9 +25,8 @@ from lazynp._steps import with_numbers
 from lazynp._strides import dense_order, in_order
 from lazynp._trace import staging
 from lazynp._tree import tree_flatten, tree_unflatten
-from lazynp.primitives.placing import placed_behind
+from lazynp.primitives.placing import placed_behind, places_inside
 from lazynp.transforms._arguments import START, Arguments, at_places, fixed
-from lazynp.transforms._arranged import at_home, place_inside
 from lazynp.transforms._axes import NamedSizes, bound
 from lazynp.transforms._buckets import Buckets, run_in_bucket
 from lazynp.transforms._call import Places, delivered, jit_call
@@ -224,7 +223,6 @@ def run(
             if found is not None:
                 return _given_back(traced, given, found, values)
         jaxpr = delivered(jaxpr)
-        operands = at_home(jaxpr, operands)
     if inline and local.recorder.staging:
         results = iter(run_jaxpr(jaxpr, operands))
     elif donate:
@@ -257,7 +255,7 @@ def _by_bucket(
     if config.execution == "reference" or config.debug_nans or sized.buckets is False:
         return None, params
     if sized.buckets is None:
-        closed = bool(sized.axes) and not sized.made and place_inside(jaxpr) is None
+        closed = bool(sized.axes) and not sized.made and not places_inside(jaxpr)
         sized.buckets = Buckets(sized) if closed else False
         if not closed:
             return None, params

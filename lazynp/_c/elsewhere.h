@@ -1,0 +1,381 @@
+/* Front: a call of a jitted function on arrays that lie elsewhere, all on the same devices. See
+   core.h.
+
+   `_quick.operands_of`, `_on_devices.at_once` and `_quick.PlacedQuick._delivered` define it. A call
+   that has always run by itself, and runs now, needs nothing but its operands' buffers. Devices that
+   share the processor with this thread push Python's code and data out of its caches, so that a
+   microsecond of Python takes five. */
+
+#pragma once
+
+#include "core.h"
+#include "tangents.h"
+
+/* The slots: class, name. */
+#define OF_CALLS(X)                                                                                \
+    X(Jitted, _placed) X(Quick, op) X(Quick, projections) X(Quick, tree) X(Quick, classes)         \
+    X(Placed, trace) X(Placed, aval) X(Placed, code) X(Placed, offset) X(Placed, node)             \
+    X(Placed, place) X(Placed, committed) X(Placed, declared) X(Placed, _host) X(Place, asked)     \
+    X(PlacedRecorder, sources) X(Alone, times) X(Alone, plan) X(Alone, prepared) X(Plan, current)  \
+    X(Plan, runs) X(Prepared, program) X(Prepared, run) X(Prepared, leaves) X(Prepared, slots)     \
+    X(Prepared, moves)
+
+/* What the front gets as `function` and as `known`, in this order. */
+#define CLASSES_OF_CALLS(X) X(Jitted) X(Quick) X(Placed) X(Place) X(PlacedRecorder) X(Alone) X(Plan) X(Prepared)
+#define KNOWN_OF_CALLS(X) X(disabled) X(alone) X(observers) X(count) X(stats) X(calls) X(unflatten) X(trace) X(traced_of)
+
+static struct {
+#define X(name) PyObject *name;
+    CLASSES_OF_CALLS(X) KNOWN_OF_CALLS(X)
+#undef X
+#define X(class, name) Py_ssize_t class##_##name;
+    OF_CALLS(X)
+#undef X
+    PyObject *placed, *aval, *compiled_runs, *cuts, *calls_of; /* strings */
+    Py_ssize_t times; /* see `_on_devices._ALONE` */
+} calls;
+
+#define OF_CALL(object, class, name) SLOT(object, calls.class##_##name)
+
+static int find_slot(PyObject *class, const char *name, Py_ssize_t *offset);
+
+static inline int is_list(PyObject *x)
+{
+    return x && PyList_CheckExact(x);
+}
+
+/* The placed value that an array or Scalar holds, borrowed; NULL: forward. */
+static PyObject *placed_value(PyObject *x)
+{
+    if ((!is_array(x) && !is_scalar(x)) || OF(x, Array, _base) != Py_None ||
+        OF(x, Array, _flags) != Py_None)
+        return NULL;
+    PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    return Py_TYPE(value) == (PyTypeObject *)calls.Placed && PyList_GET_ITEM(node, OP) == Py_None
+               ? value
+               : NULL;
+}
+
+/* The placed values of the arguments: arrays, then Scalars; borrowed. 0: forward. */
+static int placed_values(PyObject *const *args, Py_ssize_t n, PyObject **values)
+{
+    Py_ssize_t at = 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        for (Py_ssize_t j = 0; j < i; j++)
+            if (args[j] == args[i])
+                return 0;
+    for (int scalars = 0; scalars < 2; scalars++)
+        for (Py_ssize_t i = 0; i < n; i++)
+            if (is_scalar(args[i]) == scalars && !(values[at++] = placed_value(args[i])))
+                return 0;
+    for (Py_ssize_t i = 1; i < n; i++)
+        if (OF_CALL(values[i], Placed, place) != OF_CALL(values[0], Placed, place) ||
+            OF_CALL(values[i], Placed, committed) != OF_CALL(values[0], Placed, committed))
+            return 0;
+    return 1;
+}
+
+/* The key of arguments that have such values, new: as `_quick._of_leaves` makes it. */
+static PyObject *key_of_placed(PyObject *const *args, Py_ssize_t n, PyObject *like)
+{
+    PyObject *parts[2 + 3 * MOST_ARGS];
+    Py_ssize_t k = 0;
+    parts[k++] = OF_CALL(like, Placed, place);
+    parts[k++] = OF_CALL(like, Placed, committed);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (is_scalar(args[i]))
+            parts[k++] = the.Scalar;
+        parts[k++] = OF_CALL(PyList_GET_ITEM(OF(args[i], Array, _node), VALUE), Placed, aval);
+        if (OF(args[i], Array, _order) != Py_None)
+            parts[k++] = OF(args[i], Array, _order);
+    }
+    for (Py_ssize_t i = 0; i < k; i++)
+        Py_INCREF(parts[i]); /* a new tuple may collect garbage, which may run code */
+    PyObject *key = PyTuple_New(k);
+    for (Py_ssize_t i = 0; i < k; i++)
+        if (key)
+            PyTuple_SET_ITEM(key, i, parts[i]);
+        else
+            Py_DECREF(parts[i]);
+    return key;
+}
+
+/* Whether nothing of this thread's waits for devices of a place. */
+static int none_pending(PyObject *place)
+{
+    PyObject *recorders = PyObject_GetAttr(the.local, calls.placed), *found = NULL;
+    if (recorders && PyDict_CheckExact(recorders))
+        found = PyDict_GetItemWithError(recorders, place);
+    int none = found && Py_TYPE(found) == (PyTypeObject *)calls.PlacedRecorder &&
+               is_list(OF(found, Recorder, pending)) &&
+               !PyList_GET_SIZE(OF(found, Recorder, pending)) &&
+               !PyDict_GET_SIZE(OF_CALL(found, PlacedRecorder, sources));
+    Py_XDECREF(recorders);
+    return none;
+}
+
+/* How such a call ran before, new; NULL: forward. As `_on_devices.at_once`. */
+static PyObject *alone_of(PyObject *place, PyObject *op)
+{
+    PyObject *key = PyTuple_Pack(2, place, op);
+    PyObject *alone = key ? Py_XNewRef(PyDict_GetItemWithError(calls.alone, key)) : NULL;
+    Py_XDECREF(key);
+    if (!alone)
+        return NULL;
+    PyObject *prepared = OF_CALL(alone, Alone, prepared);
+    PyObject *current = OF_CALL(OF_CALL(alone, Alone, plan), Plan, current);
+    if (OF_CALL(place, Place, asked) != Py_True || PyList_GET_SIZE(calls.observers) ||
+        PyLong_AsSsize_t(OF_CALL(alone, Alone, times)) < calls.times || prepared == Py_None ||
+        current == Py_None || OF_CALL(prepared, Prepared, program) != current ||
+        PyList_GET_SIZE(OF_CALL(prepared, Prepared, slots)) || !none_pending(place))
+        Py_CLEAR(alone);
+    return alone;
+}
+
+/* The buffers that a prepared call takes, new. NULL without an error: one lies otherwise. */
+static PyObject *buffers_of_call(PyObject *prepared, PyObject **values, Py_ssize_t n)
+{
+    PyObject *wanted = OF_CALL(prepared, Prepared, leaves);
+    PyObject *buffers = PyList_New(PyList_GET_SIZE(wanted));
+    for (Py_ssize_t i = 0; buffers && i < PyList_GET_SIZE(buffers); i++) {
+        PyObject *pair = PyList_GET_ITEM(wanted, i), *node, *value = NULL, *aval = NULL;
+        Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0));
+        if (at >= 0 && at < n && is_list(node = OF_CALL(values[at], Placed, node)))
+            value = PyList_GET_ITEM(node, VALUE);
+        if (value && value != Py_None)
+            aval = PyObject_GetAttr(value, calls.aval);
+        if (aval && aval == PyTuple_GET_ITEM(pair, 1))
+            PyList_SET_ITEM(buffers, i, Py_NewRef(value));
+        else {
+            PyErr_Clear(); /* a value that was not computed yet */
+            Py_CLEAR(buffers);
+        }
+        Py_XDECREF(aval);
+    }
+    return buffers;
+}
+
+/* A handle of one result, new. */
+static PyObject *delivered(PyObject *quick, Py_ssize_t i, PyObject *plan, PyObject *value,
+                           PyObject *like, PyObject *code, PyObject *offset)
+{
+    PyTypeObject *type = (PyTypeObject *)calls.Placed;
+    PyObject *op = PyList_GET_ITEM(OF_CALL(quick, Quick, projections), i);
+    PyObject *aval = OF(op, Op, aval), *class = PyTuple_GET_ITEM(OF_CALL(quick, Quick, classes), i);
+    PyObject *inner = node(op, plan, value, code, offset);
+    PyObject *new = inner ? type->tp_alloc(type, 0) : NULL, *outer = NULL;
+    PyObject *traced = Py_NewRef(OF(aval, Aval, traced));
+    if (traced == Py_None)
+        Py_SETREF(traced, PyObject_CallOneArg(calls.traced_of, aval));
+    if (new && traced) {
+        OF_CALL(new, Placed, trace) = Py_NewRef(calls.trace);
+        OF_CALL(new, Placed, aval) = Py_NewRef(aval);
+        OF_CALL(new, Placed, code) = Py_NewRef(code);
+        OF_CALL(new, Placed, offset) = Py_NewRef(offset);
+        OF_CALL(new, Placed, node) = Py_NewRef(inner);
+        OF_CALL(new, Placed, place) = Py_NewRef(OF_CALL(like, Placed, place));
+        OF_CALL(new, Placed, committed) = Py_NewRef(OF_CALL(like, Placed, committed));
+        OF_CALL(new, Placed, declared) = Py_NewRef(Py_None);
+        OF_CALL(new, Placed, _host) = Py_NewRef(Py_None);
+        outer = leaf(new, traced); /* `tracer_node` */
+    }
+    Py_XDECREF(traced);
+    Py_XDECREF(inner);
+    Py_XDECREF(new);
+    return owner(class, outer);
+}
+
+/* The results of a call as its function returned them, new. */
+static PyObject *tree_of_results(PyObject *quick, PyObject *plan, PyObject *values, PyObject *like,
+                                 PyObject *code, PyObject *offset)
+{
+    PyObject *tree = OF_CALL(quick, Quick, tree);
+    Py_ssize_t n = PyList_GET_SIZE(OF_CALL(quick, Quick, projections));
+    if (!is_list(values) || PyList_GET_SIZE(values) != n) {
+        PyErr_SetString(PyExc_SystemError, "a program has other results than its function");
+        return NULL;
+    }
+    PyObject *leaves = PyList_New(n), *out = NULL;
+    for (Py_ssize_t i = 0; leaves && i < n; i++) {
+        PyObject *x = delivered(quick, i, plan, PyList_GET_ITEM(values, i), like, code, offset);
+        if (x)
+            PyList_SET_ITEM(leaves, i, x);
+        else
+            Py_CLEAR(leaves);
+    }
+    if (leaves && tree == Py_None)
+        out = Py_NewRef(PyList_GET_ITEM(leaves, 0));
+    else if (leaves)
+        out = PyObject_CallFunctionObjArgs(calls.unflatten, tree, leaves, NULL);
+    Py_XDECREF(leaves);
+    return out;
+}
+
+static int add_one(PyObject *object, PyObject *name)
+{
+    PyObject *before = PyObject_GetAttr(object, name);
+    PyObject *after = before ? PyLong_FromSsize_t(PyLong_AsSsize_t(before) + 1) : NULL;
+    int failed = !after || PyObject_SetAttr(object, name, after) < 0;
+    Py_XDECREF(before);
+    Py_XDECREF(after);
+    return failed ? -1 : 0;
+}
+
+/* Count a run, as `at_once` does. */
+static int count_run(PyObject *place, PyObject *plan, PyObject *prepared)
+{
+    PyObject *runs = PyLong_FromSsize_t(PyLong_AsSsize_t(OF_CALL(plan, Plan, runs)) + 1), *done;
+    if (!runs || add_one(calls.stats, calls.compiled_runs) < 0 ||
+        add_one(calls.stats, calls.cuts) < 0 || add_one(calls.calls, calls.calls_of) < 0) {
+        Py_XDECREF(runs);
+        return -1;
+    }
+    Py_SETREF(OF_CALL(plan, Plan, runs), runs);
+    Py_SETREF(OF_CALL(place, Place, asked), Py_NewRef(Py_False));
+    if (OF_CALL(prepared, Prepared, moves) != Py_True)
+        return 0;
+    done = PyObject_CallOneArg(calls.count, plan);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+/* Run a call with these values now. NULL without an error: forward. */
+static PyObject *run_prepared(PyObject *quick, PyObject *alone, PyObject **values, Py_ssize_t n)
+{
+    PyObject *plan = Py_NewRef(OF_CALL(alone, Alone, plan)), *code, *offset, *out = NULL;
+    PyObject *prepared = Py_NewRef(OF_CALL(alone, Alone, prepared));
+    PyObject *buffers = buffers_of_call(prepared, values, n);
+    if (buffers && users_position(&code, &offset)) {
+        PyObject *given[3] = {buffers, Py_None, Py_True};
+        PyObject *found = PyObject_Vectorcall(OF_CALL(prepared, Prepared, run), given, 3, NULL);
+        if (found && count_run(OF_CALL(values[0], Placed, place), plan, prepared) == 0)
+            out = tree_of_results(quick, plan, found, values[0], code, offset);
+        Py_XDECREF(found);
+        Py_DECREF(code);
+        Py_DECREF(offset);
+    }
+    Py_XDECREF(buffers);
+    Py_DECREF(prepared);
+    Py_DECREF(plan);
+    return out;
+}
+
+/* The same for these arguments. */
+static PyObject *call_elsewhere(PyObject *table, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *values[MOST_ARGS] = {NULL}, *key, *quick = NULL, *alone = NULL, *out = NULL;
+    if (!placed_values(args, n, values))
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++)
+        Py_INCREF(values[i]);
+    key = key_of_placed(args, n, values[0]);
+    if (key)
+        quick = Py_XNewRef(PyDict_GetItemWithError(table, key));
+    if (quick)
+        alone = alone_of(OF_CALL(values[0], Placed, place), OF_CALL(quick, Quick, op));
+    if (alone)
+        out = run_prepared(quick, alone, values, n);
+    Py_XDECREF(key);
+    Py_XDECREF(quick);
+    Py_XDECREF(alone);
+    for (Py_ssize_t i = 0; i < n; i++)
+        Py_DECREF(values[i]);
+    return out;
+}
+
+/* `Jitted.__call__`. */
+static PyObject *jitted(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf) - 1;
+    PyObject *table = n > 0 && n <= MOST_ARGS && !names && Py_TYPE(args[0]) == (PyTypeObject *)calls.Jitted
+                          ? OF_CALL(args[0], Jitted, _placed)
+                          : NULL;
+    PyObject *out = NULL;
+    if (table && PyDict_GET_SIZE(table) && nothing_staged() && !PyList_GET_SIZE(calls.disabled) &&
+        SLOT(the.config, the.config_debug_nans) == Py_False)
+        out = call_elsewhere(table, args + 1, n);
+    return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
+}
+
+/* Begin a run, as `_spread._Queue.run`: in turn, and not with too many others under way. `function`
+   begins it, `queue` is the queue's lock, its list of tokens, their number, and an error that its
+   results tell of. */
+static PyObject *queued(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    static PyObject *with_tokens, *consume_token, *wait;
+    Front *front = (Front *)self;
+    PyObject *lock = PyTuple_GET_ITEM(front->first, 0), *tokens = PyTuple_GET_ITEM(front->first, 1);
+    PyObject *oldest = NULL, *error[3], *done;
+    Py_ssize_t most = PyLong_AsSsize_t(PyTuple_GET_ITEM(front->first, 2));
+    if (PyVectorcall_NARGS(nargsf) != 1 || names)
+        return hand_on(front, args, nargsf, names);
+    if (!with_tokens) {
+        PyObject *name = PyUnicode_InternFromString("with_tokens");
+        consume_token = PyUnicode_InternFromString("consume_token");
+        wait = PyUnicode_InternFromString("block_until_ready");
+        with_tokens = name && consume_token && wait ? PyTuple_Pack(1, name) : NULL;
+        Py_XDECREF(name);
+        if (!with_tokens)
+            return NULL;
+    }
+    done = PyObject_CallMethodNoArgs(lock, the.acquire);
+    if (!done)
+        return NULL;
+    Py_DECREF(done);
+    PyObject *given[2] = {args[0], Py_True};
+    PyObject *results = PyObject_Vectorcall(front->function, given, 1, with_tokens);
+    PyObject *token = results ? PyObject_CallMethodNoArgs(results, consume_token) : NULL;
+    if (token && PyList_Append(tokens, token) == 0 && PyList_GET_SIZE(tokens) > most) {
+        oldest = PyList_GetSlice(tokens, 0, most / 2);
+        if (oldest && PyList_SetSlice(tokens, 0, most / 2, NULL) < 0)
+            Py_CLEAR(oldest);
+    }
+    Py_XDECREF(token);
+    PyErr_Fetch(&error[0], &error[1], &error[2]);
+    done = PyObject_CallMethodNoArgs(lock, the.release);
+    Py_XDECREF(done);
+    if (error[0])
+        PyErr_Restore(error[0], error[1], error[2]);
+    for (Py_ssize_t i = 0; oldest && i < PyList_GET_SIZE(oldest) && !PyErr_Occurred(); i++) {
+        done = PyObject_CallMethodNoArgs(PyList_GET_ITEM(oldest, i), wait);
+        if (!done && PyErr_ExceptionMatches(PyTuple_GET_ITEM(front->first, 3)))
+            PyErr_Clear(); /* its results tell */
+        Py_XDECREF(done);
+    }
+    Py_XDECREF(oldest);
+    if (PyErr_Occurred())
+        Py_CLEAR(results);
+    return results;
+}
+
+/* Take the classes and tables of the front. -1: an error. */
+static int take_calls_of(const Front *front)
+{
+    PyObject *classes = front->function, *known = front->first;
+    Py_ssize_t i = 0, k = 0;
+#define X(name) PyObject *name##_taken = PyTuple_GetItem(classes, i++);                            \
+    if (!name##_taken)                                                                             \
+        return -1;                                                                                 \
+    Py_XSETREF(calls.name, Py_NewRef(name##_taken));
+    CLASSES_OF_CALLS(X)
+#undef X
+#define X(name) PyObject *name##_taken = PyTuple_GetItem(known, k++);                              \
+    if (!name##_taken)                                                                             \
+        return -1;                                                                                 \
+    Py_XSETREF(calls.name, Py_NewRef(name##_taken));
+    KNOWN_OF_CALLS(X)
+#undef X
+#define X(class, name)                                                                             \
+    if (find_slot(calls.class, #name, &calls.class##_##name) < 0)                                  \
+        return -1;
+    OF_CALLS(X)
+#undef X
+    calls.times = PyLong_AsSsize_t(front->second);
+    calls.placed = PyUnicode_InternFromString("placed");
+    calls.aval = PyUnicode_InternFromString("aval");
+    calls.compiled_runs = PyUnicode_InternFromString("compiled_runs");
+    calls.cuts = PyUnicode_InternFromString("cuts");
+    calls.calls_of = PyUnicode_InternFromString("calls");
+    return PyErr_Occurred() ? -1 : 0;
+}

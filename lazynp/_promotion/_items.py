@@ -175,6 +175,16 @@ class Together:
         return ast.Tuple([p.code(at, places) for p in self._parts], ast.Load())
 
 
+def within(x: ast.expr, low: int, high: int) -> ast.expr:
+    """A number of which it is known that it lies between these."""
+    if not -_FAR < low <= high < _FAR:
+        return x
+    return _call("within", x, ast.Constant(low), ast.Constant(high))
+
+
+_FAR = 1 << 62
+
+
 def _call(function: str, *args: ast.expr) -> ast.expr:
     of = ast.Attribute(ast.Name(ITEMS, ast.Load()), f".{function}", ast.Load())
     return ast.Call(of, list(args), [])
@@ -186,6 +196,11 @@ class Taking:
     def counted(self, at: Any, first: int, step: int) -> Any:
         k = elementwise.multiply(new_array(at._read()), np.int64(step))
         return pythons(elementwise.add(k, np.int64(first)), _INT)
+
+    def within(self, x: Any, low: int, high: int) -> Any:
+        """A number that lies between these. Saying so spares indices their checks."""
+        least = elementwise.maximum(new_array(x._read()), low)
+        return pythons(elementwise.minimum(least, high), _INT)
 
     def element(self, values: Any, at: Any, first: int) -> Any:
         k = elementwise.add(new_array(at._read()), np.int64(first))
@@ -201,7 +216,7 @@ class Taking:
         return dict(zip(keys, values, strict=True))
 
 
-for _name in ("counted", "element", "number", "record"):
+for _name in ("counted", "within", "element", "number", "record"):
     # the function knows them by names that no variable of the user's has
     setattr(Taking, f".{_name}", getattr(Taking, _name))
 
@@ -226,6 +241,14 @@ class Items:
             return at
         values = self.source.values
         return values[at] if at < len(values) else values.start + at * values.step
+
+    def ends(self, together: int) -> tuple[int, int]:
+        """The least and the greatest number by which a program counts rounds, of which it runs so
+        many at once.
+        """
+        last = max(len(self) - together, 0)
+        first, last = sorted((self.bound(0), self.bound(last)))
+        return first, last
 
     def bindings(self, at: int) -> list[tuple[str, Any]]:
         """What the target binds in a round."""

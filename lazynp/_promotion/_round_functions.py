@@ -21,7 +21,7 @@ from lazynp._promotion._histories import (
     results,
     store,
 )
-from lazynp._promotion._items import AT, Items
+from lazynp._promotion._items import AT, Items, within
 from lazynp._promotion._loops import Loop
 from lazynp.transforms.control import transplanted
 
@@ -51,9 +51,7 @@ def rounds_function(
         more = [read(_COUNT), read(_GOES)]
     else:
         assert items is not None
-        step = ast.Constant(items.step * len(loop.rounds))
-        over = ast.Call(read("range"), [read(FIRST), read(LAST), step], [])
-        made = [ast.For(_target(loop, items), over, body, [])]
+        made = [_counted(loop, items, body)]
     left: list[ast.expr] = [read(n) for n in (*loop.carried, *slots)]
     out = ast.Return(ast.Tuple([*left, *more, *results(sites), *drawn], ast.Load()))
     given = [ast.arg(n) for n in (*parameters, FIRST, LAST)]
@@ -68,6 +66,21 @@ def rounds_function(
     whole = compile(ast.Module([node], []), frame.f_code.co_filename, "exec", dont_inherit=True)
     code = next(c for c in whole.co_consts if isinstance(c, CodeType))
     return transplanted(FunctionType(code, frame.f_globals, _NAME), node)
+
+
+def _counted(loop: Loop, items: Items, body: list[ast.stmt]) -> ast.stmt:
+    """`for` the rounds from FIRST to LAST."""
+    together = len(loop.rounds)
+    (low, high), step = items.ends(together), items.step * together
+    first, last = read(FIRST), read(LAST)
+    target = _target(loop, items)
+    if step == 1:
+        first, last = within(first, low, high), within(last, low, high + 1)
+    else:
+        again = copy.deepcopy(target)
+        body.insert(0, ast.Assign([again], within(read(target.id), low, high)))  # type: ignore
+    over = ast.Call(read("range"), [first, last, ast.Constant(step)], [])
+    return ast.For(target, over, body, [])
 
 
 def _target(loop: Loop, items: Items) -> ast.expr:
@@ -103,6 +116,7 @@ def _stopping(loop: Loop, items: Items | None, body: list[ast.stmt]) -> list[ast
     if items is not None:
         step = ast.Constant(items.step * len(loop.rounds))
         value = ast.BinOp(read(FIRST), ast.Add(), ast.BinOp(read(_COUNT), ast.Mult(), step))
+        value = within(value, *items.ends(len(loop.rounds)))
         counts.insert(0, ast.Assign([_target(loop, items)], value))
     left = ast.Compare(read(_COUNT), [ast.Lt()], [read(LAST)])
     test = ast.BoolOp(ast.And(), [left, *copy.deepcopy(goes)])

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import operator
 import sys
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from lazynp._fronts import BUILT, fastpath
 from lazynp._node import leaf
 from lazynp._promotion._wrapped import Wrapped, wrapped
 from lazynp.primitives import elementwise, shaping
-from lazynp.transforms.control import CannotStage, pythons
+from lazynp.transforms.control import CannotStage, copied, pythons
 
 AT = ".at"  # the function's counter of rounds
 ITEMS = ".items"  # its name of `Taking`
@@ -144,7 +143,7 @@ class Records:
             raise CannotStage("it is over records that are not alike")
 
     def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
-        parts = [c.code(copy.deepcopy(at), places) for c in self._columns]
+        parts = [c.code(copied(at), places) for c in self._columns]
         if self._kind is tuple:
             return ast.Tuple(parts, ast.Load())
         keys: list[ast.expr] = [ast.Constant(k) for k in self._keys]

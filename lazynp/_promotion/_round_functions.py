@@ -8,7 +8,6 @@ the loop goes on after them: if not, the caller runs fewer, up to a round that P
 from __future__ import annotations
 
 import ast
-import copy
 from types import CodeType, FrameType, FunctionType
 
 from lazynp._promotion._exchanges import STOP
@@ -23,7 +22,7 @@ from lazynp._promotion._histories import (
 )
 from lazynp._promotion._items import AT, Items, within
 from lazynp._promotion._loops import Loop
-from lazynp.transforms.control import transplanted
+from lazynp.transforms.control import copied, transplanted
 
 # parameters of the function: the first round, and that before which it ends; if it may stop, the
 # number of rounds
@@ -77,7 +76,7 @@ def _counted(loop: Loop, items: Items, body: list[ast.stmt]) -> ast.stmt:
     if step == 1:
         first, last = within(first, low, high), within(last, low, high + 1)
     else:
-        again = copy.deepcopy(target)
+        again = copied(target)
         body.insert(0, ast.Assign([again], within(read(target.id), low, high)))  # type: ignore
     over = ast.Call(read("range"), [first, last, ast.Constant(step)], [])
     return ast.For(target, over, body, [])
@@ -88,7 +87,7 @@ def _target(loop: Loop, items: Items) -> ast.expr:
     if not items.plain:
         return ast.Name(AT, ast.Store())
     one = len(loop.rounds) == 1
-    return copy.deepcopy(loop.node.target) if one else ast.Name(_ROUND, ast.Store())
+    return copied(loop.node.target) if one else ast.Name(_ROUND, ast.Store())
 
 
 def _bodies(
@@ -99,11 +98,11 @@ def _bodies(
     for k, one in enumerate(loop.rounds):
         body += flushed(loop.sites) if k else []
         if items is not None and not items.plain:
-            body.append(copy.deepcopy(items.binding(k)))
+            body.append(copied(items.binding(k)))
         elif items is not None and len(loop.rounds) > 1:
             value = ast.BinOp(read(_ROUND), ast.Add(), ast.Constant(k * items.step))
-            body.append(ast.Assign([copy.deepcopy(loop.node.target)], value))
-        body += copy.deepcopy([*first, *one, *last])
+            body.append(ast.Assign([copied(loop.node.target)], value))
+        body += copied([*first, *one, *last])
     return body
 
 
@@ -111,7 +110,7 @@ def _stopping(loop: Loop, items: Items | None, body: list[ast.stmt]) -> list[ast
     """`while` there are rounds, and the loop goes on."""
     goes: list[ast.expr] = [ast.UnaryOp(ast.Not(), read(STOP))]
     if loop.test is not None:
-        goes.append(copy.deepcopy(loop.test))
+        goes.append(copied(loop.test))
     counts: list[ast.stmt] = [store(_COUNT, ast.BinOp(read(_COUNT), ast.Add(), ast.Constant(1)))]
     if items is not None:
         step = ast.Constant(items.step * len(loop.rounds))
@@ -119,7 +118,7 @@ def _stopping(loop: Loop, items: Items | None, body: list[ast.stmt]) -> list[ast
         value = within(value, *items.ends(len(loop.rounds)))
         counts.insert(0, ast.Assign([_target(loop, items)], value))
     left = ast.Compare(read(_COUNT), [ast.Lt()], [read(LAST)])
-    test = ast.BoolOp(ast.And(), [left, *copy.deepcopy(goes)])
+    test = ast.BoolOp(ast.And(), [left, *copied(goes)])
     return [
         store(_COUNT, ast.Constant(0)),
         store(STOP, ast.Constant(False)),

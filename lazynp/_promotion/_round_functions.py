@@ -20,7 +20,7 @@ from lazynp._promotion._histories import (
     results,
     store,
 )
-from lazynp._promotion._items import AT, Items, within
+from lazynp._promotion._items import AT, Items, counted, within
 from lazynp._promotion._loops import Loop
 from lazynp.transforms.control import copied, transplanted
 
@@ -74,7 +74,8 @@ def _counted(loop: Loop, items: Items, body: list[ast.stmt]) -> ast.stmt:
     first, last = read(FIRST), read(LAST)
     target = _target(loop, items)
     if step == 1:
-        first, last = within(first, low, high), within(last, low, high + 1)
+        first = within(first, low, None)
+        last = within(last, None, None if high is None else high + 1)
     else:
         again = copied(target)
         body.insert(0, ast.Assign([again], within(read(target.id), low, high)))  # type: ignore
@@ -111,10 +112,9 @@ def _stopping(loop: Loop, items: Items | None, body: list[ast.stmt]) -> list[ast
     goes: list[ast.expr] = [ast.UnaryOp(ast.Not(), read(STOP))]
     if loop.test is not None:
         goes.append(copied(loop.test))
-    counts: list[ast.stmt] = [store(_COUNT, ast.BinOp(read(_COUNT), ast.Add(), ast.Constant(1)))]
+    counts: list[ast.stmt] = [store(_COUNT, counted(read(_COUNT), 1, 1))]
     if items is not None:
-        step = ast.Constant(items.step * len(loop.rounds))
-        value = ast.BinOp(read(FIRST), ast.Add(), ast.BinOp(read(_COUNT), ast.Mult(), step))
+        value = counted(read(_COUNT), read(FIRST), items.step * len(loop.rounds))
         value = within(value, *items.ends(len(loop.rounds)))
         counts.insert(0, ast.Assign([_target(loop, items)], value))
     left = ast.Compare(read(_COUNT), [ast.Lt()], [read(LAST)])

@@ -41,7 +41,7 @@ from lazynp.transforms.control import CannotStage, TooLong
 SECONDS = 0.05  # in a loop, before it is looked at
 LEFT = 0.2  # seconds of Python that must be left, before a loop is traced
 SOON = 0.1  # as many, if an earlier process has found that its programs win
-COMPILING = 0.007  # more of these for each operation of the program
+COMPILING = 0.01  # more of these for each operation of the program
 _IN_BACKGROUND = 0.3  # of that, where Python goes on meanwhile
 _TRIAL = 0.03  # seconds of Python in a trial
 _ROUNDS = 100  # ... at most: small differences grow

@@ -39,7 +39,7 @@ from lazynp.functions.tools import about_code, materialize
 from lazynp.transforms.control import CannotStage, TooLong
 
 SECONDS = 0.05  # in a loop, before it is looked at
-LEFT = 0.2  # seconds of Python that must be left, before a loop is traced
+LEFT = 0.3  # seconds of Python that must be left, before a loop is traced
 SOON = 0.1  # as many, if an earlier process has found that its programs win
 COMPILING = 0.01  # more of these for each operation of the program
 _IN_BACKGROUND = 0.3  # of that, where Python goes on meanwhile

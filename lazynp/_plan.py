@@ -124,8 +124,8 @@ class Plan:
         """Make `into` a list of one item: the outputs, as buffers, in the order of `outputs`."""
         if slots == self.constants and not self.zero_slots and self.current is not None:
             program = self.current
-        elif self.at_once:  # a trial may say that it does not wait
-            program = self._program(slots)
+        elif self.at_once or self.costs[0] > _LONG * self.costs[2]:
+            program = self._program(slots)  # a trial may say that it does not wait
         else:
             program = self._waiting.ask(self._program, slots)
         STATS.compiled_runs += 1
@@ -291,6 +291,7 @@ _families: Memo[int, int] = Memo(
     "families", costly=True
 )  # structure without sizes: the number of its forms compiled so far
 _VARIANTS = 6
+_LONG = 2.0  # times the time of compiling: a run by reference that takes as long waits for it
 
 
 def _ranks(op: Op) -> tuple[Any, ...]:

@@ -87,6 +87,7 @@ _ONCE = (
     "transforms/test_growing.py", "transforms/test_in_place_loops.py",
     "transforms/test_picked_arrays.py", "transforms/test_python_loops",
     "transforms/test_recipes.py", "transforms/test_staged_builtins.py",
+    "transforms/test_trees.py",
     "transforms/test_shard_map.py", "transforms/test_sized_loops.py",
     "transforms/test_sized_contexts.py", "transforms/test_sized_transforms.py",
 )  # fmt: skip

@@ -37,6 +37,27 @@ for i in range(38, -1, -1):
     if i == 36 or i == 35: look()
     x[i] = x[i] + 0.5 * x[i + 1]
 """,
+    "letters of two words": """
+def distance(a, b):
+    d = np.zeros((len(a) + 1, len(b) + 1), dtype=int)
+    d[:, 0], d[0] = np.arange(len(a) + 1), np.arange(len(b) + 1)
+    for i in range(1, len(a) + 1):
+        if i == 3 or i == 4: look()
+        for j in range(1, len(b) + 1):
+            if a[i - 1] == b[j - 1]:
+                d[i, j] = d[i - 1, j - 1]
+            else:
+                d[i, j] = 1 + min(d[i - 1, j], d[i, j - 1], d[i - 1, j - 1])
+    return d
+d = distance("a language of arrays", "another alphabet")
+""",
+    "an element or a number": """
+x, y = np.linspace(-2, 3, 40), np.zeros(40)
+for i in range(40):
+    if i == 2 or i == 3: look()
+    v = x[i] if x[i] > 1 else 1.0
+    y[i] = v * 0.5
+""",
     "break": """
 x, rounds = np.array([50.0, 1.0]), 0
 for i in range(1000):

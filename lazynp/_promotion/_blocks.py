@@ -7,8 +7,9 @@ runs those rounds, with their handlers.
 from __future__ import annotations
 
 import ast
-import copy
 from typing import Any
+
+from lazynp.transforms.control import copied
 
 _WIDE = {"BaseException", "KeyboardInterrupt", "SystemExit", "GeneratorExit"}
 _QUIET = {"ignore"}
@@ -19,7 +20,7 @@ def without_blocks(statements: list[ast.stmt]) -> tuple[list[ast.stmt], set[str]
     whether there was a `try`.
     """
     removing = _Removing()
-    body = removing.block([copy.deepcopy(s) for s in statements])
+    body = removing.block([copied(s) for s in statements])
     return body, removing.modules, removing.tries
 
 

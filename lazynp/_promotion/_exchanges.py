@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import copy
 
-from lazynp.transforms.control import names
+from lazynp.transforms.control import copied, names
 
 STOP = ".stop"  # the function's name for: Python must run this round
 LEAVES = ".leaves"  # a statement before an `if` that may end the loop in the middle of a round
@@ -23,10 +22,20 @@ def aliases(statements: list[ast.stmt], inside: bool) -> list[tuple[set[str], se
             for value in values:
                 named = isinstance(value, ast.Name) and inside and not is_exchange(s)
                 if named or isinstance(value, (ast.IfExp, ast.BoolOp)):
-                    found.append((names(value).loads, names(*s.targets).stores))
+                    found.append((_chosen(value), names(*s.targets).stores))
         for part in ("body", "orelse"):
             found += aliases(getattr(s, part, []), True)
     return found
+
+
+def _chosen(value: ast.expr) -> set[str]:
+    """The names of what such a value may be. (If one part is a number, so is an element.)"""
+    if isinstance(value, ast.IfExp):
+        parts = value.body, value.orelse
+        if any(isinstance(p, ast.Constant) for p in parts):
+            return set().union(*(_chosen(p) for p in parts if not isinstance(p, ast.Subscript)))
+        return _chosen(parts[0]) | _chosen(parts[1])
+    return names(value).loads
 
 
 def is_exchange(s: ast.stmt) -> bool:
@@ -57,7 +66,7 @@ def without_exchanges(body: list[ast.stmt]) -> tuple[list[list[ast.stmt]], set[s
                 pairs = zip(s.targets[0].elts, s.value.elts)  # type: ignore[attr-defined]
                 now = now | {t.id: now[v.id] for t, v in pairs}
             else:
-                rounds[-1].append(_Renaming(now).visit(copy.deepcopy(s)))
+                rounds[-1].append(_Renaming(now).visit(copied(s)))
         if all(n == m for n, m in now.items()):
             return rounds, exchanged
     return [body], set()

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import operator
 import sys
 from collections.abc import Iterator
@@ -19,13 +18,15 @@ from lazynp._fronts import BUILT, fastpath
 from lazynp._node import leaf
 from lazynp._promotion._wrapped import Wrapped, wrapped
 from lazynp.primitives import elementwise, shaping
-from lazynp.transforms.control import CannotStage, pythons
+from lazynp.transforms._stack import node_of
+from lazynp.transforms.control import CannotStage, copied, pythons
 
 AT = ".at"  # the function's counter of rounds
 ITEMS = ".items"  # its name of `Taking`
 _RANGE, _LIST, _TUPLE = type(iter(range(0))), type(iter([])), type(iter(()))
 _ARRAY = fastpath.Iterator if BUILT else None
 _INT = np.dtype(np.int64)
+_FEW = 2  # rounds that have surely run before a loop is taken
 
 
 class Span:
@@ -43,9 +44,9 @@ class Span:
     def leaves(self) -> Iterator[Any]:
         yield from ()
 
-    def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
-        first, step = ast.Constant(self.values.start), ast.Constant(self.values.step)
-        return _call("counted", at, first, step)
+    def code(self, at: ast.expr, places: dict[int, str], origin: int) -> ast.expr:
+        step = self.values.step
+        return counted(at, self.values.start - origin * step, step)
 
 
 class Values:
@@ -54,20 +55,20 @@ class Values:
     function: str
 
     def __init__(self, values: Any, first: int) -> None:
-        self._values, self._first = values, first
+        self._values, self.first = values, first
 
     def __len__(self) -> int:
-        return max(len(self._values) - self._first, 0)
+        return max(len(self._values) - self.first, 0)
 
     def value(self, k: int) -> Any:
-        return self._values[self._first + k]
+        return self._values[self.first + k]
 
     def leaves(self) -> Iterator[Values]:
         yield self
 
-    def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
+    def code(self, at: ast.expr, places: dict[int, str], origin: int) -> ast.expr:
         array = ast.Name(places[id(self)], ast.Load())
-        return _call(self.function, array, at, ast.Constant(self._first))
+        return _call(self.function, array, at, ast.Constant(self.first - origin))
 
     def array(self) -> Any:
         """All that the program needs of them."""
@@ -143,8 +144,8 @@ class Records:
         if not all(type(v) is self._kind and _keys(v) == self._keys for v in self.values):
             raise CannotStage("it is over records that are not alike")
 
-    def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
-        parts = [c.code(copy.deepcopy(at), places) for c in self._columns]
+    def code(self, at: ast.expr, places: dict[int, str], origin: int) -> ast.expr:
+        parts = [c.code(copied(at), places, origin) for c in self._columns]
         if self._kind is tuple:
             return ast.Tuple(parts, ast.Load())
         keys: list[ast.expr] = [ast.Constant(k) for k in self._keys]
@@ -171,8 +172,25 @@ class Together:
         for p in self._parts:
             yield from p.leaves()
 
-    def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
-        return ast.Tuple([p.code(at, places) for p in self._parts], ast.Load())
+    def code(self, at: ast.expr, places: dict[int, str], origin: int) -> ast.expr:
+        return ast.Tuple([p.code(at, places, origin) for p in self._parts], ast.Load())
+
+
+def counted(at: ast.expr, first: int | ast.expr, step: int) -> ast.expr:
+    """`first + at * step`, which has at most 64 bits: Python's arithmetic would be checked."""
+    start = ast.Constant(first) if isinstance(first, int) else first
+    return _call("counted", at, start, ast.Constant(step))
+
+
+def within(x: ast.expr, low: int | None, high: int | None) -> ast.expr:
+    """A number of which it is known that it lies between these."""
+    low, high = (b if b is not None and abs(b) < _FAR else None for b in (low, high))
+    if low is None and high is None:
+        return x
+    return _call("within", x, ast.Constant(low), ast.Constant(high))
+
+
+_FAR = 1 << 62
 
 
 def _call(function: str, *args: ast.expr) -> ast.expr:
@@ -183,9 +201,17 @@ def _call(function: str, *args: ast.expr) -> ast.expr:
 class Taking:
     """What the function of the rounds calls."""
 
-    def counted(self, at: Any, first: int, step: int) -> Any:
-        k = elementwise.multiply(new_array(at._read()), np.int64(step))
-        return pythons(elementwise.add(k, np.int64(first)), _INT)
+    def counted(self, at: Any, first: Any, step: int) -> Any:
+        k = new_array(node_of(at))
+        k = k if step == 1 else elementwise.multiply(k, np.int64(step))
+        start = np.int64(first) if type(first) is int else new_array(first._read())
+        return pythons(elementwise.add(k, start), _INT)
+
+    def within(self, x: Any, low: int | None, high: int | None) -> Any:
+        """A number that lies between these. Saying so spares indices their checks."""
+        found = new_array(x._read())
+        found = found if low is None else elementwise.maximum(found, low)
+        return pythons(found if high is None else elementwise.minimum(found, high), _INT)
 
     def element(self, values: Any, at: Any, first: int) -> Any:
         k = elementwise.add(new_array(at._read()), np.int64(first))
@@ -201,7 +227,7 @@ class Taking:
         return dict(zip(keys, values, strict=True))
 
 
-for _name in ("counted", "element", "number", "record"):
+for _name in ("counted", "within", "element", "number", "record"):
     # the function knows them by names that no variable of the user's has
     setattr(Taking, f".{_name}", getattr(Taking, _name))
 
@@ -215,6 +241,8 @@ class Items:
         self.plain = type(span) is Span and isinstance(target, ast.Name)
         self.step = span.values.step if self.plain else 1
         self._leaves = list(source.leaves())
+        # rounds are counted from the beginning of an array, not from when the loop was taken
+        self._origin = self._leaves[0].first if self._leaves else 0
         self.places = {id(x): f".over{k}" for k, x in enumerate(self._leaves)}
 
     def __len__(self) -> int:
@@ -223,9 +251,19 @@ class Items:
     def bound(self, at: int) -> int:
         """How a program counts a round."""
         if not self.plain:
-            return at
+            return self._origin + at
         values = self.source.values
         return values[at] if at < len(values) else values.start + at * values.step
+
+    def ends(self, together: int) -> tuple[int | None, int | None]:
+        """Between what the numbers lie by which a program counts rounds, of which it runs so many
+        at once. These do not tell when the loop was taken, so that another process, which takes it
+        a few rounds later, makes the same program.
+        """
+        first, last = self.bound(0), self.bound(max(len(self) - together, 0))
+        if last < first:
+            return last, None
+        return (min(first, _FEW) if first >= 0 else None), last
 
     def bindings(self, at: int) -> list[tuple[str, Any]]:
         """What the target binds in a round."""
@@ -239,7 +277,7 @@ class Items:
         """The statement that binds the target, so many rounds after the counter's."""
         at: ast.expr = ast.Name(AT, ast.Load())
         at = ast.BinOp(at, ast.Add(), ast.Constant(more)) if more else at
-        return ast.Assign([self.target], self.source.code(at, self.places))
+        return ast.Assign([self.target], self.source.code(at, self.places, self._origin))
 
 
 def _parts(target: ast.expr, value: Any) -> Iterator[tuple[str, Any]]:

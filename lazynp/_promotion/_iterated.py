@@ -13,7 +13,7 @@ from typing import Any
 from lazynp._promotion import _running
 from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop
-from lazynp._promotion._running import NEVER, Running, Taken
+from lazynp._promotion._running import NEVER, EndsTooSoon, Running, Taken
 from lazynp._promotion._variables import value_of
 from lazynp._promotion._wrapped import Wrapped
 from lazynp.transforms.control import CannotStage
@@ -73,7 +73,7 @@ class Iterated(Running):
         left = (len(self.items) - self.at) * self.rate
         least = _running.SOON if self._won else _running.LEFT
         if left < least + seconds:
-            raise CannotStage("it ends too soon")
+            raise EndsTooSoon("it ends too soon")
         return True
 
     def _last(self, at: int) -> list[tuple[str, Any]]:

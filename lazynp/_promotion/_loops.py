@@ -8,7 +8,6 @@ runs the rounds in which it is taken, and it is known beforehand which these are
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 import sys
 from contextlib import nullcontext
@@ -22,7 +21,7 @@ from lazynp._promotion._blocks import without_blocks
 from lazynp._promotion._exchanges import LEAVES, STOP, aliases, fresh, without_exchanges
 from lazynp._promotion._histories import Rewriting, Site, grown
 from lazynp._promotion._paths import root_of
-from lazynp.transforms.control import is_users, jumps, names, whole_tree
+from lazynp.transforms.control import copied, is_users, jumps, names, whole_tree
 
 _REFUSED = (
     ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom, ast.Yield, ast.YieldFrom,
@@ -246,7 +245,7 @@ def describe(loop: Loop, lists: set[str], wary: bool = False) -> None:
     body = _Leaving(loop).block(_without_events(rewriting.body, loop))
     test = loop.test
     if test is not None:
-        body = [ast.copy_location(ast.Expr(copy.deepcopy(test)), test), *body]
+        body = [ast.copy_location(ast.Expr(copied(test)), test), *body]
     loop.rounds, exchanged = without_exchanges(body)
     for site in loop.sites:
         site.name = "" if site.name in exchanged else site.name
@@ -348,7 +347,7 @@ class _Leaving(ast.NodeTransformer):
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         self._inner = 0
-        return [self.visit(copy.deepcopy(s)) for s in statements]
+        return [self.visit(copied(s)) for s in statements]
 
     def _loop(self, node: Any) -> Any:
         self._inner += 1

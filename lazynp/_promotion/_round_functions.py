@@ -8,7 +8,6 @@ the loop goes on after them: if not, the caller runs fewer, up to a round that P
 from __future__ import annotations
 
 import ast
-import copy
 from types import CodeType, FrameType, FunctionType
 
 from lazynp._promotion._exchanges import STOP
@@ -21,9 +20,9 @@ from lazynp._promotion._histories import (
     results,
     store,
 )
-from lazynp._promotion._items import AT, Items
+from lazynp._promotion._items import AT, Items, counted, within
 from lazynp._promotion._loops import Loop
-from lazynp.transforms.control import transplanted
+from lazynp.transforms.control import copied, transplanted
 
 # parameters of the function: the first round, and that before which it ends; if it may stop, the
 # number of rounds
@@ -51,9 +50,7 @@ def rounds_function(
         more = [read(_COUNT), read(_GOES)]
     else:
         assert items is not None
-        step = ast.Constant(items.step * len(loop.rounds))
-        over = ast.Call(read("range"), [read(FIRST), read(LAST), step], [])
-        made = [ast.For(_target(loop, items), over, body, [])]
+        made = [_counted(loop, items, body)]
     left: list[ast.expr] = [read(n) for n in (*loop.carried, *slots)]
     out = ast.Return(ast.Tuple([*left, *more, *results(sites), *drawn], ast.Load()))
     given = [ast.arg(n) for n in (*parameters, FIRST, LAST)]
@@ -70,12 +67,28 @@ def rounds_function(
     return transplanted(FunctionType(code, frame.f_globals, _NAME), node)
 
 
+def _counted(loop: Loop, items: Items, body: list[ast.stmt]) -> ast.stmt:
+    """`for` the rounds from FIRST to LAST."""
+    together = len(loop.rounds)
+    (low, high), step = items.ends(together), items.step * together
+    first, last = read(FIRST), read(LAST)
+    target = _target(loop, items)
+    if step == 1:
+        first = within(first, low, None)
+        last = within(last, None, None if high is None else high + 1)
+    else:
+        again = copied(target)
+        body.insert(0, ast.Assign([again], within(read(target.id), low, high)))  # type: ignore
+    over = ast.Call(read("range"), [first, last, ast.Constant(step)], [])
+    return ast.For(target, over, body, [])
+
+
 def _target(loop: Loop, items: Items) -> ast.expr:
     """What is bound to the number of the round, or to that of the first of several."""
     if not items.plain:
         return ast.Name(AT, ast.Store())
     one = len(loop.rounds) == 1
-    return copy.deepcopy(loop.node.target) if one else ast.Name(_ROUND, ast.Store())
+    return copied(loop.node.target) if one else ast.Name(_ROUND, ast.Store())
 
 
 def _bodies(
@@ -86,11 +99,11 @@ def _bodies(
     for k, one in enumerate(loop.rounds):
         body += flushed(loop.sites) if k else []
         if items is not None and not items.plain:
-            body.append(copy.deepcopy(items.binding(k)))
+            body.append(copied(items.binding(k)))
         elif items is not None and len(loop.rounds) > 1:
             value = ast.BinOp(read(_ROUND), ast.Add(), ast.Constant(k * items.step))
-            body.append(ast.Assign([copy.deepcopy(loop.node.target)], value))
-        body += copy.deepcopy([*first, *one, *last])
+            body.append(ast.Assign([copied(loop.node.target)], value))
+        body += copied([*first, *one, *last])
     return body
 
 
@@ -98,14 +111,14 @@ def _stopping(loop: Loop, items: Items | None, body: list[ast.stmt]) -> list[ast
     """`while` there are rounds, and the loop goes on."""
     goes: list[ast.expr] = [ast.UnaryOp(ast.Not(), read(STOP))]
     if loop.test is not None:
-        goes.append(copy.deepcopy(loop.test))
-    counts: list[ast.stmt] = [store(_COUNT, ast.BinOp(read(_COUNT), ast.Add(), ast.Constant(1)))]
+        goes.append(copied(loop.test))
+    counts: list[ast.stmt] = [store(_COUNT, counted(read(_COUNT), 1, 1))]
     if items is not None:
-        step = ast.Constant(items.step * len(loop.rounds))
-        value = ast.BinOp(read(FIRST), ast.Add(), ast.BinOp(read(_COUNT), ast.Mult(), step))
+        value = counted(read(_COUNT), read(FIRST), items.step * len(loop.rounds))
+        value = within(value, *items.ends(len(loop.rounds)))
         counts.insert(0, ast.Assign([_target(loop, items)], value))
     left = ast.Compare(read(_COUNT), [ast.Lt()], [read(LAST)])
-    test = ast.BoolOp(ast.And(), [left, *copy.deepcopy(goes)])
+    test = ast.BoolOp(ast.And(), [left, *copied(goes)])
     return [
         store(_COUNT, ast.Constant(0)),
         store(STOP, ast.Constant(False)),

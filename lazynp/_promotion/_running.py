@@ -38,8 +38,8 @@ from lazynp._promotion._variables import Variables, bind, value_of
 from lazynp.functions.tools import about_code, materialize
 from lazynp.transforms.control import CannotStage, TooLong
 
-SECONDS = 0.15  # in a loop, before it is looked at
-LEFT = 0.4  # seconds of Python that must be left, before a loop is traced
+SECONDS = 0.05  # in a loop, before it is looked at
+LEFT = 0.3  # seconds of Python that must be left, before a loop is traced
 SOON = 0.1  # as many, if an earlier process has found that its programs win
 COMPILING = 0.01  # more of these for each operation of the program
 _IN_BACKGROUND = 0.3  # of that, where Python goes on meanwhile
@@ -54,6 +54,10 @@ _LOSING = 4  # runs after which a program is given up that takes longer than Pyt
 
 # of this process, for its report
 taken: deque[Taken] = deque(maxlen=64)
+
+
+class EndsTooSoon(CannotStage):
+    """A program would not pay, whatever its rounds are."""
 
 
 class Taken:
@@ -174,8 +178,8 @@ class Running:
             count = self._free(frame, again=True)
         try:
             given, program = self._traced(frame)
-        except CannotStage:
-            if loop.wary:
+        except CannotStage as why:
+            if loop.wary or isinstance(why, EndsTooSoon):
                 raise
             describe(loop, lists, wary=True)
             given, program = self._traced(frame)

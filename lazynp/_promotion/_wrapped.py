@@ -46,8 +46,8 @@ class Wrapped:
     def leaves(self) -> Iterator[Any]:
         yield from self._inner.leaves()
 
-    def code(self, at: Any, places: dict[int, str]) -> Any:
-        return self._inner.code(at, places)
+    def code(self, at: Any, places: dict[int, str], origin: int) -> Any:
+        return self._inner.code(at, places, origin)
 
     @property
     def values(self) -> Any:

@@ -13,12 +13,15 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module, metadata
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from lazynp._errors import DeviceError
+from lazynp._later import Later
 from lazynp.lowering import _compat, _stacks
+
+metadata: Any = Later("importlib.metadata")  # takes 20 ms to load
 
 
 @dataclass(frozen=True)

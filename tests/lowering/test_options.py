@@ -62,14 +62,19 @@ def python_loop(start: int, stop: int, body: Any, state: Any) -> Any:
 
 
 def test_loops_have_options_of_their_own() -> None:
-    x = np.arange(5.0)
-    straight, looping = text_of(lambda x: x + 1.0, x), text_of(loop, x)
+    x = np.arange(500.0)
+
+    def element(x: Any) -> Any:
+        return np.fori_loop(1, 500, lambda i, x: x.at[i].set(x[i - 1] + x[i]), x)
+
+    straight = text_of(lambda x: x + 1.0, x)
+    looping, large_parts = text_of(loop, x), text_of(lambda x: element(loop(x)), x)
+    elements = text_of(loop, np.arange(5.0)), text_of(lambda x: element(x * 2.0), x)
     assert '"stablehlo.while"' in looping and '"stablehlo.while"' not in straight
-    overrides = [
-        _options.compile_options("cpu", text).env_option_overrides for text in (straight, looping)
-    ]
-    assert (OLDER in map(tuple, overrides[0])) == (_compat.VERSION < (0, 11))
-    assert OLDER not in map(tuple, overrides[1])
+    for text, older in ((straight, True), (looping, False), (large_parts, False),
+                        (elements[0], True), (elements[1], True)):  # fmt: skip
+        found = _options.compile_options("cpu", text).env_option_overrides
+        assert (OLDER in map(tuple, found)) == (older and _compat.VERSION < (0, 11)), text
 
 
 def test_options_of_the_backend_are_part_of_what_a_program_is_kept_by() -> None:

@@ -125,6 +125,36 @@ def test_tables() -> None:
     assert [float(np.jit(grown)(x, np.array(k))) for k in (0, 1, -1)] == [3.0, 8.0, 8.0]
 
 
+WORD = "abracadabra"
+
+
+def test_letters_at_a_traced_index() -> None:
+    def compared(x: Any) -> Any:
+        some = others = order = few = 0
+        for i in range(len(x)):
+            c = WORD[x[i]]
+            some += 1 if c == "a" or "b" < c <= "c" else 0
+            others += 1 if c != WORD[x[i] - 1] else 0
+            order += ord(c) - ord("a")
+            few += 1 if c == "ab" or c != "" and c >= "r" else 0
+        return [some, others, order, few]
+
+    alike(compared, [*range(11)], [-1] * 12, [10] * 12, [-11] * 12, [3, 11] * 6)
+
+    def digits(x: Any) -> Any:
+        return sum([WORD[i].isdigit() + x[0] for i in range(12 - 1)])
+
+    assert np.jit(digits)(np.array([2])) == 22  # unrolled: each letter is known
+
+    def texts(x: Any) -> Any:
+        total = 0
+        for i in range(len(WORD)):
+            total += x[0] if isinstance(WORD[i], str) and f"{WORD[i]}" in "abc" else 0
+        return total
+
+    assert np.jit(texts)(np.array([2])) == 16
+
+
 def test_rounding_to_digits() -> None:
     def rounded(x: Any) -> Any:
         y = float(x[0]) if x[0] == x[0] else 0.0

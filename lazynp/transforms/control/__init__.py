@@ -56,6 +56,7 @@ from lazynp.transforms.control._state import (
     undecided,
 )
 from lazynp.transforms.control._tables import item
+from lazynp.transforms.control._trees import copied
 
 
 class _Operators:
@@ -71,8 +72,8 @@ for _function in (
 operators.append(_Operators)
 
 __all__ = [
-    "PURE", "CannotStage", "Door", "Front", "TooLong", "bounds_only", "converted", "front_of",
-    "inner_codes", "is_rewritten", "jumps",
+    "PURE", "CannotStage", "Door", "Front", "TooLong", "bounds_only", "converted", "copied",
+    "front_of", "inner_codes", "is_rewritten", "jumps",
     "is_users", "names", "plain_of", "pythons", "session", "transplanted", "undecided",
     "whole_tree",
 ]  # fmt: skip

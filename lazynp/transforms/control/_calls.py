@@ -21,6 +21,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._memo import Memo
+from lazynp.transforms.control._letters import Letter
 from lazynp.transforms.control._names import Unsupported
 from lazynp.transforms.control._numbers import OF_TRACED
 from lazynp.transforms.control._rewrite import is_affected, rewritten
@@ -304,6 +305,8 @@ def _converted_argument(x: Any) -> Any:
 def _looking(function: Any, *args: Any) -> Any:
     if any(isinstance(x, Array) and undecided(x) and not x.ndim for x in args):
         raise CannotStage(f"{function.__name__}() of a traced number")
+    if any(type(x) is Letter for x in args):
+        raise CannotStage(f"{function.__name__}() of a letter at a traced index")
     return function(*args)
 
 

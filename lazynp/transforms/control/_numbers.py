@@ -17,6 +17,7 @@ from lazynp._array import Array, NDArray, new_scalar
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control._letters import order
 from lazynp.transforms.control._rounding import rounds_exactly, to_digits
 from lazynp.transforms.control._state import (
     CannotStage,
@@ -355,7 +356,7 @@ _LOG = _of_floats(math.log, *_FAILURES["log"])
 OF_TRACED: dict[Any, Any] = {
     int: _int, float: _float, complex: _complex, bool: _bool, min: _extremum(min, "less"),
     max: _extremum(max, "greater"), abs: _abs, divmod: _divmod, pow: _pow, round: _round,
-    sum: _sum,
+    sum: _sum, ord: order,
     **{getattr(math, name): _of_floats(getattr(math, name), *how)
        for name, how in _FAILURES.items() if hasattr(math, name)},
     math.log: _log_of,

@@ -14,6 +14,7 @@ from lazynp.transforms.control._jumps import call, name
 from lazynp.transforms.control._names import COMPREHENSIONS, names
 from lazynp.transforms.control._numbers import refuse_compensation
 from lazynp.transforms.control._state import involved, operators
+from lazynp.transforms.control._trees import copied
 
 REDUCING = {"sum", "any", "all", "max", "min"}
 
@@ -56,7 +57,7 @@ class Reductions(ast.NodeTransformer):
         parameters = ast.arguments([], [ast.arg(n) for n in given], None, [], [], None, [])
         made = ast.FunctionDef(own, parameters, body, [], None)
         self.made.append(_placed(made, node))
-        plain = ast.Lambda(copy.deepcopy(parameters), copy.deepcopy(node))
+        plain = ast.Lambda(copied(parameters), copied(node))
         out: Any = call("reduced", copy.copy(node.func), name(own), plain, *map(name, given))
         out.of_operator = True
         return _placed(out, node)
@@ -93,25 +94,25 @@ def _loops(comprehension: Any, inner: Sequence[ast.stmt]) -> ast.stmt:
     body: list[ast.stmt] = list(inner)
     for g in reversed(comprehension.generators):
         for test in reversed(g.ifs):
-            body = [ast.If(copy.deepcopy(test), body, [])]
-        body = [ast.For(copy.deepcopy(g.target), copy.deepcopy(g.iter), body, [])]
+            body = [ast.If(copied(test), body, [])]
+        body = [ast.For(copied(g.target), copied(g.iter), body, [])]
     return body[0]
 
 
 def _sum(c: Any) -> list[ast.stmt]:
-    value: Any = ast.BinOp(name(".total"), ast.Add(), copy.deepcopy(c.elt))
+    value: Any = ast.BinOp(name(".total"), ast.Add(), copied(c.elt))
     value.of_sum = True
     start, end = _store(".total", ast.Constant(0)), ast.Return(name(".total"))
     return [start, _loops(c, [_store(".total", value)]), end]
 
 
 def _any(c: Any) -> list[ast.stmt]:
-    found = ast.If(copy.deepcopy(c.elt), [ast.Return(ast.Constant(True))], [])
+    found = ast.If(copied(c.elt), [ast.Return(ast.Constant(True))], [])
     return [_loops(c, [found]), ast.Return(ast.Constant(False))]
 
 
 def _all(c: Any) -> list[ast.stmt]:
-    test = ast.UnaryOp(ast.Not(), copy.deepcopy(c.elt))
+    test = ast.UnaryOp(ast.Not(), copied(c.elt))
     found = ast.If(test, [ast.Return(ast.Constant(False))], [])
     return [_loops(c, [found]), ast.Return(ast.Constant(True))]
 
@@ -120,12 +121,12 @@ def _extremum(of: str, better: ast.cmpop) -> Callable[[Any], list[ast.stmt]]:
     def body(c: Any) -> list[ast.stmt]:
         closer = ast.Compare(name(".value"), [better], [name(_BEST)])
         take = _store(_BEST, name(".value"))
-        later = ast.If(closer, [copy.deepcopy(take)], [])
+        later = ast.If(closer, [copied(take)], [])
         first = ast.If(name(".none"), [take, _store(".none", ast.Constant(False))], [later])
         error = ast.Call(name("ValueError"), [ast.Constant(_TEXTS[of])], [])
         return [
             _store(".none", ast.Constant(True)),
-            _loops(c, [_store(".value", copy.deepcopy(c.elt)), first]),
+            _loops(c, [_store(".value", copied(c.elt)), first]),
             ast.If(name(".none"), [ast.Raise(error)], []),
             ast.Return(name(_BEST)),
         ]

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from lazynp.transforms.control._jumps import Jumps, call, name, no, thunk
+from lazynp.transforms.control._liveness import Liveness
 from lazynp.transforms.control._names import Unsupported, inside, names
 from lazynp.transforms.control._reductions import REDUCING, Reductions
+from lazynp.transforms.control._trees import copied, placed
 
 _REFUSED = (
     ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.AsyncFor, ast.AsyncWith,
@@ -36,7 +38,7 @@ def rewritten(node: Any, unsure: frozenset[str] | set[str] = frozenset()) -> Any
             raise Unsupported
     if isinstance(node, ast.Lambda):
         made = copy.copy(node)
-        made.body = _Expressions(set(unsure)).visit(copy.deepcopy(node.body))
+        made.body = _Expressions(set(unsure)).visit(copied(node.body))
         return made
     return _Function(node, set(unsure)).made()
 
@@ -83,7 +85,7 @@ class _Function:
         self._body = [*reductions.made, *Jumps().function(plain)]
         everything = names(*self._body)
         self._locals = everything.stores | parameters
-        self._later = everything.later & self._locals
+        self._live = Liveness(everything.later & self._locals)
         self._written: set[str] = set()  # names of arrays that are written from here on
         unsure = (unsure - self._locals) | _unsure(self._body, parameters)
         self._expressions = _Expressions(unsure)
@@ -94,7 +96,7 @@ class _Function:
         body, _ = self._block(self._body, set())
         node = copy.copy(self._node)
         node.decorator_list, node.returns = [], None
-        node.args = copy.deepcopy(node.args)
+        node.args = copied(node.args)
         for a in ast.walk(node.args):
             if isinstance(a, ast.arg):
                 a.annotation = None
@@ -114,8 +116,8 @@ class _Function:
         """live: the names that are read afterwards; returns those that are read from here on."""
         out: list[ast.stmt] = []
         for s in reversed(statements):
-            self._written |= names(s).written & self._locals
-            made, live = self._statement(s, live | self._later)
+            self._written |= self._live.names(s).written & self._locals
+            made, live = self._statement(s, live | self._live.later)
             out[:0] = made
         return out, live
 
@@ -126,17 +128,15 @@ class _Function:
             return self._loop(s, live)
         if isinstance(s, ast.With):
             t = copy.copy(s)
-            t.items = [self._expressions.visit(copy.deepcopy(i)) for i in s.items]
+            t.items = [self._expressions.visit(copied(i)) for i in s.items]
             t.body, inner = self._block(s.body, live)
             head = names(*s.items)
             return [t], (inner - head.stores) | head.loads | live
-        found = names(s)
         if isinstance(s, ast.Try):
-            return [self._try(s, live | found.loads)], live | found.loads
-        kills = found.stores if isinstance(s, (ast.Assign, ast.AnnAssign)) else set()
-        made = self._expressions.visit(copy.deepcopy(s))
-        made = made if isinstance(made, list) else [made]
-        return made, (live - kills) | found.loads
+            live = live | self._live.names(s).loads
+            return [self._try(s, live)], live
+        made = self._expressions.visit(copied(s))
+        return made if isinstance(made, list) else [made], self._live.across(s, live)
 
     def _try(self, s: ast.Try, live: set[str]) -> ast.stmt:
         t = copy.copy(s)
@@ -148,11 +148,11 @@ class _Function:
         return t
 
     def _expression(self, e: ast.expr) -> ast.expr:
-        return self._expressions.visit(copy.deepcopy(e))
+        return self._expressions.visit(copied(e))
 
     def _test(self, e: ast.expr) -> ast.expr:
         """An expression of which only the truth counts."""
-        test = copy.deepcopy(e)
+        test = copied(e)
         _mark_test(test)
         return self._expressions.visit(test)
 
@@ -171,7 +171,7 @@ class _Function:
         self._parts += 1
         body, live_body = self._block(s.body, live)
         orelse, live_else = self._block(s.orelse, live)
-        stores = names(*s.body, *s.orelse).stores
+        stores = self._live.stores(*s.body, *s.orelse)
         then, other = f".then{self._parts}", f".else{self._parts}"
         written = self._written & (stores | live)
         made = call(
@@ -180,36 +180,29 @@ class _Function:
         )  # fmt: skip
         functions = [self._inner(then, body, stores, s), self._inner(other, orelse, stores, s)]
         return [*functions, _located(ast.Expr(made), s)], (
-            names(s.test).loads | live_body | live_else
+            self._live.names(s.test).loads | live_body | live_else
         )
 
     def _loop(self, s: Any, live: set[str]) -> tuple[list[ast.stmt], set[str]]:
         stop: list[str] = getattr(s, "stop", [])
         is_for = isinstance(s, ast.For)
-        head = live | set(stop) | (set() if is_for else names(s.test).loads)
-        targets = names(s.target).stores if is_for else set()
-        while True:  # what a round reads of the one before
-            parts = self._parts
-            body, inner = self._block(s.body, head)
-            if inner - targets <= head:
-                break
-            head, self._parts = head | (inner - targets), parts
+        head = self._live.head(s, live)
+        body, _ = self._block(s.body, head)
         self._parts += 1
         k = self._parts
-        stores = names(*s.body).stores | targets
-        stores |= set() if is_for else names(s.test).stores
+        stores = self._live.stores(*s.body, s.target if is_for else s.test)
         loops = any(isinstance(n, (ast.For, ast.While)) for n in inside(s.body))
         facts = [_constant(stores & head), _constant(self._written), ast.Constant(loops),
                  ast.Constant(s.lineno), _constant(stores & live)]  # fmt: skip
         if is_for:
-            bind = _located(ast.Assign([copy.deepcopy(s.target)], name(".item")), s)
+            bind = _located(ast.Assign([copied(s.target)], name(".item")), s)
             bind = self._expressions.visit(bind)
             bound = bind if isinstance(bind, list) else [bind]
             functions = [self._inner(f".body{k}", [*bound, *body], stores, s, ".item")]
             ended = _located(no(stop).operand, s) if stop else ast.Constant(None)
             ends = thunk(self._expression(ended)) if stop else ended
             made = call("for_", self._iterable(s.iter), name(f".body{k}"), ends, *facts)
-            loads = names(s.iter).loads
+            loads = self._live.names(s.iter).loads
         else:
             test: ast.expr = ast.BoolOp(ast.And(), [no(stop), s.test]) if stop else s.test
             going = [_located(ast.Return(self._test(_located(test, s.test))), s.test)]
@@ -238,7 +231,7 @@ def _located(node: Any, at: ast.AST) -> Any:
     made = ast.copy_location(node, at)
     if isinstance(at, ast.stmt):  # the first line: Python places the call of a method at the last
         made.end_lineno, made.end_col_offset = made.lineno, made.col_offset
-    return ast.fix_missing_locations(made)
+    return placed(made)
 
 
 def _constant(of: set[str]) -> ast.expr:
@@ -248,7 +241,7 @@ def _constant(of: set[str]) -> ast.expr:
 
 def _without_annotations(body: list[ast.stmt]) -> list[ast.stmt]:
     """The body, where `x: int = 0` is `x = 0`: a shared variable cannot be annotated."""
-    return [_Unannotated().visit(copy.deepcopy(s)) for s in body]
+    return [_Unannotated().visit(copied(s)) for s in body]
 
 
 class _Unannotated(ast.NodeTransformer):
@@ -390,12 +383,12 @@ class _Expressions(ast.NodeTransformer):
         """`x.name += v`. The object is looked at before anything happens."""
         kind, line = type(node.op).__name__, ast.Constant(node.lineno)
         read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
-        old, value = self.visit(copy.deepcopy(read)), self.visit(node.value)
-        set_ = self.visit(copy.deepcopy(target))
+        old, value = self.visit(copied(read)), self.visit(node.value)
+        set_ = self.visit(copied(target))
         if kind not in _GROWING:
             node.target, node.value = set_, value
             return node
-        first = ast.copy_location(ast.Expr(copy.deepcopy(set_.value)), node)
+        first = ast.copy_location(ast.Expr(copied(set_.value)), node)
         made = self._call(node, "augmented", ast.Constant(kind), old, value, line)
         return [first, _located(ast.Assign([set_], made), node)]
 

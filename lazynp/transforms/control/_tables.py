@@ -1,4 +1,4 @@
-"""Lists and tuples of numbers that are read by a traced index, and the extremes of an array."""
+"""Lists, tuples and strings that are read by a traced index, and the extremes of an array."""
 
 from __future__ import annotations
 
@@ -13,17 +13,23 @@ from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._stack import argument_node
 from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control._letters import Letter, codes
 from lazynp.transforms.control._state import numeric, pythons, session, undecided
 
 _INT = np.dtype(np.int64)
 
 
+_SEQUENCES = {list, tuple, str}
+
+
 def item(x: Any, index: Any, of: Any = None) -> Any:
     """`x[index]`. of: the type that an error names, if not that of x."""
-    if type(x) not in (list, tuple) or not undecided(index):
+    if type(x) not in _SEQUENCES or not undecided(index):
         return x[index]
     if index.ndim or index.dtype.kind not in "iu" or not x:
         return x[index]
+    if type(x) is str:
+        return Letter(item(codes(x), index, "string"))
     of = of or type(x).__name__
     found = _columns(x, index, of)
     if found is not None:

@@ -1,0 +1,110 @@
+"""What is traced of a running loop: how often, and without checks that its range makes needless."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp._promotion import _program, _running, taken
+from lazynp.transforms._checks import has_checks
+from tests.running import MARKS, check, every_loop, run  # noqa: F401
+
+pytestmark = MARKS
+
+
+@pytest.fixture
+def traced(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The jaxprs of the programs that are traced."""
+    found: list[Any] = []
+    count = _program._count
+
+    def counting(jaxpr: Any) -> int:
+        monkeypatch.setattr(_program, "_count", count)  # it calls itself
+        found.append(jaxpr)
+        try:
+            return count(jaxpr)
+        finally:
+            monkeypatch.setattr(_program, "_count", counting)
+
+    monkeypatch.setattr(_program, "_count", counting)
+    return found
+
+
+HEAD = "x = np.linspace(0, 1, 60)\ny = np.arange(60)\n"
+LOOPS = {
+    "neighbours": "for i in range(1, 59):\n    LOOK\n    x[i] = x[i - 1] * 0.5 + x[i + 1]",
+    "steps": "for i in range(4, 57, 3):\n    LOOK\n    x[i] = x[i - 2] * 0.5 + x[i + 3]",
+    "an end": "for i in range(1, 59):\n    LOOK\n    x[i] = x[i - 1] + x[i + 1]\n"
+              "    if x[i] > 1e9: break",
+    "numbers and items": "for i, v in enumerate(y):\n    LOOK\n    x[i] = x[i] * 0.5 + v",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_indices_within_the_range_are_not_checked(
+    name: str, tmp_path: Path, traced: list[Any]
+) -> None:
+    texts = [HEAD + LOOPS[name].replace("LOOK", f"if {at}: look()") for at in _PLACES]
+    check(texts[0], tmp_path)
+    first = str(traced[-1])
+    assert not has_checks(traced[-1])
+    # a later process may take it a few rounds later: the program is the same, and found on disk
+    taken.clear()
+    run(texts[1], np, tmp_path, "again")
+    assert sum(t.chunks for t in taken)
+    assert str(traced[-1]).replace("again.py", "program.py") == first
+
+
+_PLACES = ("i == 10 or i == 13", "i == 22 or i == 25")
+
+
+@pytest.mark.parametrize(("over", "at"), [("range(2, 70)", 5), ("range(61, -1, -1)", 44)])
+def test_beyond_the_range_they_are(over: str, at: int, tmp_path: Path, traced: list[Any]) -> None:
+    """Where a loop down begins is not known. The error is Python's."""
+    source = f"""
+        x, failed = np.linspace(0, 1, 60), None
+        def run(x):
+            for i in {over}:
+                if i == {at} or i == {at + 1}: look()
+                x[i - 2] = x[i] * 0.5 + x[i - 1]
+        try: run(x)
+        except IndexError as error: failed = str(error)
+    """
+    check(source.replace("61", "59"), tmp_path)
+    assert has_checks(traced[-1])
+
+
+def test_a_loop_that_ends_too_soon_is_traced_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, traced: list[Any]
+) -> None:
+    monkeypatch.setattr(_running, "COMPILING", 1e9)
+    source = """
+        x = np.linspace(0, 1, 40)
+        for i in range(40):
+            if i == 2 or i == 3: look()
+            if x[i] < 0: x[i] = abs(x[i])
+            x[i] *= 2
+    """
+    check(source, tmp_path, taking=False)
+    assert "it ends too soon" in [t.loop.refused for t in taken] and len(traced) == 1
+
+
+def test_a_loop_without_end_waits_for_the_compiler() -> None:
+    """By reference, whose rounds cost a hundred times as much, it may take minutes."""
+
+    @np.jit
+    def triangle(x: Any, n: Any) -> Any:
+        for i in range(n):
+            for j in range(i):
+                x[i] += x[j]
+        return x
+
+    before = np.stats().compiled_runs
+    with np.config(background=True):
+        got = numpy.asarray(triangle(np.ones(12), np.array(12)))
+    assert np.stats().compiled_runs == before + 1
+    assert got.tolist() == [2.0**k for k in range(12)]

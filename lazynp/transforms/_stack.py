@@ -46,6 +46,8 @@ from lazynp.primitives import elementwise, shaping
 Params = dict[str, Any]
 
 DISABLED: list[int] = []  # one entry for each `disable_jit` in effect
+# Each is called when a transformation begins to run a function. It gives what to call at the end.
+inner_observers: list[Callable[[], Callable[[], None]]] = []
 
 
 def at_once(*trees: Any) -> bool:
@@ -315,14 +317,20 @@ class running(interpreting):  # a block
     settle: `(handle, node before)`, called for each handle that does.
     """
 
-    __slots__ = ("settle",)
+    __slots__ = ("settle", "ends")
 
     def __init__(self, trace: Trace, settle: Callable[[Any, Node], None]) -> None:
         super().__init__(trace)
         self.settle = settle
 
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.ends = [begin() for begin in inner_observers]
+
     def __exit__(self, kind: Any, error: BaseException | None, place: Any) -> None:
         super().__exit__(kind, error, place)
+        for end in self.ends:
+            end()
         trace = self.trace
         errors = []
         for reference, before in list(trace.written.values()):

@@ -203,13 +203,22 @@ def _calls_users(function: FunctionType, node: ast.AST) -> bool:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     inside = {n for c in inner_codes(function.__code__) for n in (*c.co_varnames, *c.co_cellvars)}
 
+    def takes_functions(value: Any, names: list[str]) -> bool:
+        for name in reversed(names):
+            value = getattr(value, name, None) if isinstance(value, type(np)) else None
+        return isinstance(value, FunctionType) and _transforms(value)
+
     def may_be_users(f: ast.expr) -> bool:
         if isinstance(f, ast.Attribute):
             if f.attr in _METHODS:
                 return False
+            names = list[str]()
             while isinstance(f, ast.Attribute):
+                names.append(f.attr)
                 f = f.value
-            return not isinstance(f, ast.Name) or f.id in inside or may_be_users(f)
+            if not isinstance(f, ast.Name) or f.id in inside or may_be_users(f):
+                return True
+            return takes_functions(function.__globals__.get(f.id), names)
         if not isinstance(f, ast.Name) or f.id in inside:
             return True
         try:

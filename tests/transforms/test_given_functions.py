@@ -138,3 +138,66 @@ def test_written_arrays_in_lists_under_an_inner_vmap(function: Any) -> None:
                           (np.vmap(np.grad(function)), np.grad(function))):  # fmt: skip
         got = np.jit(mapped)(np.array(x))
         numpy.testing.assert_array_equal(got, numpy.stack([plain(r) for r in rows]))
+
+
+def recursive(x: Any) -> Any:
+    y = np.zeros(3)
+
+    def fill(k: int) -> None:  # its variables refer to itself
+        y[k] = x[k] * k
+        if k:
+            fill(k - 1)
+
+    fill(2)
+    return y.sum()
+
+
+def kept_exception(x: Any) -> Any:
+    y = np.zeros(3)
+    y[:2] = x[1:] * 3
+    try:
+        raise ValueError
+    except ValueError as error:
+        kept = error  # its traceback refers to these variables
+    return y.sum() * len(str(kept) + ".")
+
+
+def object_of_itself(x: Any) -> Any:
+    class Node:
+        def __init__(self) -> None:
+            self.root, self.v = self, np.zeros(3)
+
+    node = Node()
+    node.v[1:] = x[1:] ** 2
+    return node.v.sum()
+
+
+@pytest.mark.parametrize(
+    "function", [recursive, kept_exception, object_of_itself], ids=lambda f: f.__name__
+)
+def test_written_arrays_in_garbage_that_was_not_collected(function: Any) -> None:
+    x = numpy.arange(6.0).reshape(2, 3)
+    rows = [np.array(r) for r in x]
+    for mapped, plain in ((np.vmap(function), function), (np.jit(np.vmap(function)), function),
+                          (np.vmap(np.grad(function)), np.grad(function))):  # fmt: skip
+        got = mapped(np.array(x))
+        numpy.testing.assert_array_equal(got, numpy.stack([plain(r) for r in rows]))
+
+
+def test_arrays_from_outside_are_refused() -> None:
+    out, kept = np.zeros(3), []
+
+    def writes(x: Any) -> Any:
+        out[:] = x
+        return x.sum()
+
+    def keeps(x: Any) -> Any:
+        y = x * 2
+        y[0] = 1.0
+        kept.append(y)
+        return y.sum()
+
+    for function in (writes, keeps):
+        with pytest.raises(ValueError, match="gave another value for each example"):
+            np.vmap(function)(np.ones((2, 3)))
+    assert out.tolist() == [0.0] * 3

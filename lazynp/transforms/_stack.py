@@ -358,9 +358,7 @@ class running(interpreting):  # a block
         return [
             (handle, before)
             for handle, before in found
-            if handle is not None
-            and is_tracer(handle._node)
-            and handle._node[VALUE].trace is trace
+            if handle is not None and is_tracer(handle._node) and handle._node[VALUE].trace is trace
         ]
 
 

@@ -438,14 +438,15 @@ def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Arr
 @as_its_like
 def frombuffer(
     buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None
-) -> Array:
+) -> Any:
     """See `numpy.frombuffer`. Of a lazy array, a view. Of other memory that can be written, a NumPy
     array in it, as others may see it: processes, files, C code. Of bytes, a read-only copy.
     """
     check_like(like)
     found = np.frombuffer(buffer, float if dtype is None else dtype, count, offset)
     if isinstance(buffer, NDArray):
-        return NDArray(found.shape, found.dtype, buffer, offset)
+        cls: Any = NDArray
+        return cls(found.shape, found.dtype, buffer, offset)
     if found.flags.writeable:
         return found
     out = new_array(from_host(found))

@@ -83,7 +83,7 @@ _ONCE = (
     "transforms/test_control.py", "transforms/test_divided.py",
     "transforms/test_decided_sizes.py", "transforms/test_elements.py",
     "transforms/test_exchanged.py", "transforms/test_existing_code.py",
-    "transforms/test_functions_of_sizes.py",
+    "transforms/test_functions_of_sizes.py", "transforms/test_given_functions.py",
     "transforms/test_growing.py", "transforms/test_in_place_loops.py",
     "transforms/test_picked_arrays.py", "transforms/test_python_loops",
     "transforms/test_recipes.py", "transforms/test_staged_builtins.py",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import abc
 import copy
 import functools
+import mmap
+import multiprocessing
 import pickle
 from typing import Any
 
@@ -261,6 +263,26 @@ def test_an_array_within_a_buffer() -> None:
         shared, fixed = bytearray(8), np.ndarray((1,), "u1", buffer=b"a")
         np.ndarray((1,), float, buffer=shared)[0] = 1.5
         assert x[0] == 5 and numpy.frombuffer(shared)[0] == 1.5 and not fixed.flags.writeable
+
+
+def test_frombuffer_shows_memory_that_can_be_written() -> None:
+    """Other processes share it, files are mapped to it, sockets write it."""
+    for np in (numpy, lazynp):
+        for memory in (bytearray(24), multiprocessing.RawArray("d", 3), mmap.mmap(-1, 24)):
+            x = np.frombuffer(memory)
+            x += np.arange(3.0)
+            x[np.arange(3) == 1] = 5.0
+            np.add(x, np.ones(3), out=x)
+            assert bytes(memory) == numpy.array([1.0, 6.0, 3.0]).tobytes()
+            memoryview(memory).cast("B")[:8] = numpy.float64(9.0).tobytes()
+            assert x.tolist() == [9.0, 6.0, 3.0] and np.sin(x).sum() == np.sin([9.0, 6, 3]).sum()
+            del x  # else the map cannot be closed
+        y = np.arange(4.0)
+        part = np.frombuffer(y, float, 2, 8)
+        part[0] = 7.0
+        assert y.tolist() == [0.0, 7.0, 2.0, 3.0]
+        y[2] = 8.0
+        assert part.tolist() == [7.0, 8.0] and not np.frombuffer(bytes(8)).flags.writeable
 
 
 def test_functions_leave_other_libraries_objects_to_their_methods() -> None:

@@ -14,6 +14,7 @@ from lazynp._strides import in_order, layout, named, writeable
 from lazynp.functions import _assigned, _getset
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._integers import normalize_axis_index
+from lazynp.functions._joining import stack
 from lazynp.functions._operands import as_array, cast, plain
 from lazynp.primitives import shaping
 
@@ -267,13 +268,20 @@ def apply_along_axis(
         for index in ndindex(shape)
     ]
     first = results[0]
-    parts = [shaping.reshape(_fitting(r, first), shape=(1, *first.shape)) for r in results]
-    table = parts[0] if len(parts) == 1 else shaping.concatenate(*parts, axis=0)
-    table = shaping.reshape(table, shape=(*shape, *first.shape))
+    table = shaping.reshape(_table([_fitting(r, first) for r in results]),
+                            shape=(*shape, *first.shape))  # fmt: skip
     n, k = len(shape), first.ndim
     order = (*range(axis), *range(n, n + k), *range(axis, n))
     in_memory = named([order.index(i) for i in range(n + k)])  # NumPy turns its table, too
     return in_order(shaping.transpose(table, permutation=order), in_memory)
+
+
+def _table(rows: list[Array]) -> Array:
+    first = rows[0]
+    if first.ndim <= 1:  # has one memory order, so `stack` gives the rows one by one
+        return plain(stack(rows))
+    parts = [shaping.reshape(r, shape=(1, *first.shape)) for r in rows]
+    return parts[0] if len(parts) == 1 else shaping.concatenate(*parts, axis=0)
 
 
 def _fitting(result: Array, first: Array) -> Array:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, from_host, new_array
+from lazynp._array import Array, NDArray, Scalar, from_host, new_array
 from lazynp._avals import SCALAR_DTYPES, Shape, on_device
 from lazynp._dimensions import table
 from lazynp._node import leaf
@@ -438,13 +438,19 @@ def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Arr
 @as_its_like
 def frombuffer(
     buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None
-) -> Array:
-    """See `numpy.frombuffer`. Copies the memory; the result is read-only if the buffer is."""
+) -> Any:
+    """See `numpy.frombuffer`. Of a lazy array, a view. Of other memory that can be written, a NumPy
+    array in it, as others may see it: processes, files, C code. Of bytes, a read-only copy.
+    """
     check_like(like)
     found = np.frombuffer(buffer, float if dtype is None else dtype, count, offset)
+    if isinstance(buffer, NDArray):
+        cls: Any = NDArray
+        return cls(found.shape, found.dtype, buffer, offset)
+    if found.flags.writeable:
+        return found
     out = new_array(from_host(found))
-    if not found.flags.writeable:
-        out._flags = {"readonly": True}
+    out._flags = {"readonly": True}
     return out
 
 

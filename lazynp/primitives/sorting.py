@@ -183,6 +183,13 @@ def _argsort_reference(x: Any, *, axis: int) -> Any:
     return np.ascontiguousarray(np.moveaxis(order, -1, axis))
 
 
+def stable_order(x: Any, axis: Any = -1) -> Any:
+    """As NumPy's method `argsort` with kind="stable", its errors included."""
+    if x.size < _QUICK_FROM or type(axis) is not int or not -x.ndim <= axis < x.ndim:
+        return x.argsort(axis, "stable")
+    return _argsort_reference(x, axis=axis)
+
+
 def _order_of_integers(rows: Any) -> Any:
     """Sorts single numbers that hold an element in their high bits and its position in the low
     ones, which takes half the time of an argsort. None if 64 bits cannot hold both.

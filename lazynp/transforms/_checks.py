@@ -22,6 +22,7 @@ from lazynp._recorder import local
 from lazynp.primitives.checks import check, earlier, nothing, renumbered
 from lazynp.primitives.elementwise import select
 from lazynp.transforms._stage import batch_jaxpr, run_jaxpr, stage_closed
+from lazynp.transforms._vmap import flagged
 
 Failures = tuple[Failure, ...]
 
@@ -147,8 +148,8 @@ def batch_discharged(
 
     avals = primitive.explicit([x.aval for x in operands], params)  # type: ignore[misc]
     jaxpr = stage_closed(run, avals)
-    mapped, _ = batch_jaxpr(jaxpr, size, tuple(batched), (True,) * len(jaxpr.outputs))
-    return tuple(run_jaxpr(mapped, operands))
+    mapped, flags = batch_jaxpr(jaxpr, size, tuple(batched))
+    return flagged(run_jaxpr(mapped, operands), flags)
 
 
 # -- rules where branches are selected -------------------------------------------------------------

@@ -7,6 +7,7 @@ primitives for the interpreters below, or for the graph.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -46,6 +47,8 @@ from lazynp.primitives import elementwise, shaping
 Params = dict[str, Any]
 
 DISABLED: list[int] = []  # one entry for each `disable_jit` in effect
+# Each is called when a transformation begins to run a function. It gives what to call at the end.
+inner_observers: list[Callable[[], Callable[[], None]]] = []
 
 
 def at_once(*trees: Any) -> bool:
@@ -314,31 +317,51 @@ def _is_ours(error: BaseException) -> bool:
 class running(interpreting):  # a block
     """Run a trace. Afterwards, also after an exception, no handle holds one of its tracers.
 
-    settle: `(handle, node before)`, called for each handle that does.
+    settle: `(handle, node before)`, called for each handle that does. strict: it raises an error.
+    Then what is garbage, but not collected yet, is collected before: a recursive inner function, or
+    an exception that was kept, refers to itself, and to the arrays among its variables.
     """
 
-    __slots__ = ("settle",)
+    __slots__ = ("settle", "strict", "ends")
 
-    def __init__(self, trace: Trace, settle: Callable[[Any, Node], None]) -> None:
+    def __init__(
+        self, trace: Trace, settle: Callable[[Any, Node], None], *, strict: bool = False
+    ) -> None:
         super().__init__(trace)
-        self.settle = settle
+        self.settle, self.strict = settle, strict
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.ends = [begin() for begin in inner_observers]
 
     def __exit__(self, kind: Any, error: BaseException | None, place: Any) -> None:
         super().__exit__(kind, error, place)
-        trace = self.trace
+        for end in self.ends:
+            end()
+        if self.strict and error is None:
+            for generation in (1, 2):  # what the function has made is young
+                if self._left():
+                    gc.collect(generation)
         errors = []
-        for reference, before in list(trace.written.values()):
-            handle = reference()
-            if handle is not None and is_tracer(handle._node):
-                if handle._node[2].trace is trace:
-                    try:
-                        self.settle(handle, before)
-                    except Exception as wrong:
-                        errors.append(wrong)
-        trace.written.clear()
+        for handle, before in self._left():
+            try:
+                self.settle(handle, before)
+            except Exception as wrong:
+                errors.append(wrong)
+        self.trace.written.clear()
         if errors and error is None:
             raise errors[0]
         telling_why().__exit__(kind, error, place)
+
+    def _left(self) -> list[tuple[Any, Node]]:
+        """The handles that hold one of the trace's tracers, and the node that each held before."""
+        trace = self.trace
+        found = [(reference(), before) for reference, before in list(trace.written.values())]
+        return [
+            (handle, before)
+            for handle, before in found
+            if handle is not None and is_tracer(handle._node) and handle._node[VALUE].trace is trace
+        ]
 
 
 def refuse_shared(

@@ -258,7 +258,7 @@ def batch_nodes(
     """The results as nodes, whether each is batched (axis 0 in front), and what the function
     returned.
     """
-    with running(trace, _settle_for(named, trace)), _named(trace):
+    with running(trace, _settle_for(named, trace), strict=True), _named(trace):
         ins = []
         for node, axis in zip(nodes, axes, strict=True):
             if axis is not None:

@@ -595,6 +595,30 @@ def test_argsort_is_stable(eager: None) -> None:
     assert np.array(x).argsort().tolist() == numpy.argsort(x, stable=True).tolist()
 
 
+@pytest.mark.parametrize("axis", [-1, 0, None, 2])
+def test_argsort_of_many(eager: None, axis: Any) -> None:
+    """By NumPy's fastest sort, with equal elements put in order; nan and errors are NumPy's."""
+    x = numpy.random.default_rng(0).permutation(6000).astype(float).reshape(60, 100)
+    x[::7, ::9] = 3.0
+    with_nan = numpy.where(x > 5000, numpy.nan, x)
+    for values in (x, x.T, x.astype(int), with_nan):
+        ours = np.asfortranarray(values) if values is x.T else np.array(values)
+        want = outcome(lambda v=values: v.argsort(axis, kind="stable"))
+        got = outcome(lambda v=ours: v.argsort(axis))
+        if not isinstance(want, numpy.ndarray):
+            assert got == want
+            continue
+        assert got.strides == want.strides
+        numpy.testing.assert_array_equal(got, want)
+
+
+def outcome(function: Any) -> Any:
+    try:
+        return function()
+    except ValueError as error:  # AxisError is one
+        return type(error).__name__, str(error)
+
+
 def test_elements_are_scalars(eager: None) -> None:
     x = np.array(M)
     for s in (x[0, 1], x.sum(), x[0].max(), x.argmax(), x[0] @ x[1], np.sqrt(x[2, 2])):

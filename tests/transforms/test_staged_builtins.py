@@ -204,3 +204,39 @@ def _sift(x: Any, i: Any) -> None:
             return
         x[i], x[k] = x[k], x[i]
         i = k
+
+
+def among(x: Any) -> Any:
+    n = 0
+    for i in range(12):
+        k = int(x[i] * 4)
+        n = n + 1 if k in (1, 3, 5) else n
+        n = n - 10 if k not in {2, "a", None} else n
+        n = n + (k in range(0, 90, 2)) * 100 + (k in range(500, -5, -3)) * 1000
+        n = n + (0 < k in (1, 2)) * 10000
+    return n
+
+
+def among_elements(x: Any) -> Any:
+    n = 0
+    for i in range(12):
+        n = n + (x[i] in x[:3]) + 100 * (2.0 in x) + 1000 * (x[i] in (x[1], 3))
+    return n
+
+
+@pytest.mark.parametrize("function", [among, among_elements], ids=lambda f: f.__name__)
+def test_membership(function: Any) -> None:
+    alike(function, *NUMBERS, [0.25, 0.5, 1.0] * 4, [30.5, 2.0, 7.25] * 4)
+
+
+def test_membership_of_what_is_no_number() -> None:
+    """Python's own: strings, dicts, and an array that is not a number."""
+
+    def f(x: Any, key: str) -> Any:
+        scale = 2.0 if key in {"double": 1} and "dou" in key else 1.0
+        return x * scale if None not in (1, key) else x
+
+    x = np.arange(3.0)
+    assert np.jit(f, static_argnums=1)(x, "double").tolist() == [0.0, 2.0, 4.0]
+    with pytest.raises(TypeError, match="is only traced"):
+        np.jit(lambda y: y in (1, 2))(x)

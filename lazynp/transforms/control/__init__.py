@@ -30,6 +30,7 @@ from lazynp.transforms.control._choice import (
 )
 from lazynp.transforms.control._known import arithmetic, augmented
 from lazynp.transforms.control._loops import for_, while_
+from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import message
 from lazynp.transforms.control._names import jumps, names
 from lazynp.transforms.control._reductions import reduced, summed
@@ -66,6 +67,7 @@ class _Operators:
 for _function in (
     and_, arithmetic, assert_, augmented, branch, call, chain, changed, choose, for_, fresh, item,
     load, message, not_, or_, own, raised, reduced, result, sequence, summed, tested, text, while_,
+    within,
 ):  # fmt: skip
     _made: Any = staticmethod(_function)  # type: ignore[arg-type]
     setattr(_Operators, _function.__name__, _made)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import dataclasses
 import dis
 import functools
+import itertools
 import math
 import os
 import sysconfig
@@ -122,12 +124,23 @@ def _is_range(node: ast.Call, function: FunctionType) -> bool:
 
 
 def _callable_object(x: Any, always: bool) -> Any:
-    """An object with `__call__`."""
+    """An object with `__call__`, or what `vectorize` gives."""
+    if isinstance(x, np.vectorize):
+        return _vectorized(x, always)
     method = None if isinstance(x, type) else getattr(type(x), "__call__", None)  # noqa: B004
     if not isinstance(method, FunctionType):
         return x
     inner = converted(method, always)
     return x if inner is method else MethodType(inner, x)
+
+
+def _vectorized(x: Any, always: bool) -> Any:
+    inner = converted(x.pyfunc, always)
+    if inner is x.pyfunc:
+        return x
+    made = copy.copy(x)
+    made.pyfunc, made._ufunc = inner, {}  # NumPy keeps a ufunc of the function
+    return made
 
 
 def _remade(function: FunctionType, code: CodeType, closure: tuple[CellType, ...]) -> FunctionType:
@@ -204,22 +217,31 @@ def _calls_users(function: FunctionType, node: ast.AST) -> bool:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     inside = {n for c in inner_codes(function.__code__) for n in (*c.co_varnames, *c.co_cellvars)}
 
+    def takes_functions(value: Any, names: list[str]) -> bool:
+        for name in reversed(names):
+            value = getattr(value, name, None) if isinstance(value, type(np)) else None
+        return isinstance(value, FunctionType) and (_transforms(value) or _is_mapping(value))
+
     def may_be_users(f: ast.expr) -> bool:
         if isinstance(f, ast.Attribute):
             if f.attr in _METHODS:
                 return False
+            names = list[str]()
             while isinstance(f, ast.Attribute):
+                names.append(f.attr)
                 f = f.value
-            return not isinstance(f, ast.Name) or f.id in inside or may_be_users(f)
+            if not isinstance(f, ast.Name) or f.id in inside or may_be_users(f):
+                return True
+            return takes_functions(function.__globals__.get(f.id), names)
         if not isinstance(f, ast.Name) or f.id in inside:
             return True
         try:
             value = cells[f.id].cell_contents if f.id in cells else function.__globals__[f.id]
         except (KeyError, ValueError):
-            return False  # a builtin, or unbound
+            return f.id in {"map", "filter"}  # another builtin, or unbound
         if isinstance(value, FunctionType):
-            return is_users(value.__code__) or _transforms(value)
-        if value is math:
+            return is_users(value.__code__) or _transforms(value) or _is_mapping(value)
+        if isinstance(value, np.vectorize) or value is math:
             return True  # its functions take traced numbers only where they are replaced
         name = value.__name__ if isinstance(value, type(np)) else type(value).__module__
         name = value.__module__ if isinstance(value, type) else name
@@ -237,6 +259,7 @@ _BUILTINS = {
     list, dict, set, frozenset, divmod, pow, round, all, any, sorted, getattr, hasattr, callable,
     slice, isinstance, issubclass, type,
 }  # fmt: skip
+_MAPPING: set[Any] = {map, filter, functools.reduce, itertools.accumulate, itertools.starmap}
 _LOOKING = {isinstance, type}  # tell a traced number from Python's
 _READING = {
     "get", "items", "keys", "values", "copy", "index", "count", "union", "intersection",
@@ -257,6 +280,8 @@ def call(function: Any) -> Any:
     if isinstance(function, (FunctionType, MethodType, functools.partial)):
         if isinstance(function, FunctionType) and _transforms(function):
             return _taking_functions(function)
+        if _is_mapping(function) and not session.depth:
+            return _mapping(function)
         made = converted(function, bool(session.depth))
         if session.depth and made is function:
             _check(function)
@@ -265,6 +290,8 @@ def call(function: Any) -> Any:
         special = OF_TRACED.get(function)
         if special is not None:
             return special
+        if _is_mapping(function) and not session.depth:
+            return _mapping(function)
     made = function if isinstance(function, type) else _callable_object(
         function, bool(session.depth))  # fmt: skip
     if made is not function:
@@ -284,6 +311,16 @@ def call(function: Any) -> Any:
 
 def _transforms(function: FunctionType) -> bool:
     return (function.__module__ or "").startswith("lazynp.transforms.")
+
+
+def _is_mapping(function: Any) -> bool:
+    """Whether it calls functions among its arguments, and is no transformation."""
+    name = getattr(function, "__name__", "")
+    return function in _MAPPING or name == "apply_along_axis" and function.__module__ == "lazynp"
+
+
+def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *a, **k: function(*[converted(x) if callable(x) else x for x in a], **k)
 
 
 def _taking_functions(function: Callable[..., Any]) -> Callable[..., Any]:

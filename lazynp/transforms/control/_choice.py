@@ -25,6 +25,7 @@ from lazynp.transforms._elements import by_elements
 from lazynp.transforms._stack import node_of, result_handle, zeros
 from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed, weak_aval
 from lazynp.transforms.control._divided import decided
+from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import check_with_message
 from lazynp.transforms.control._state import (
     UNBOUND,
@@ -110,7 +111,7 @@ def not_(x: Any) -> Any:
 _COMPARED = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
     "Eq": operator.eq, "NotEq": operator.ne, "Is": operator.is_, "IsNot": operator.is_not,
-    "In": lambda a, b: a in b, "NotIn": lambda a, b: a not in b,
+    "In": within, "NotIn": lambda a, b: not_(within(a, b)),
 }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ _REFUSED = (
 )  # fmt: skip
 _FRAMES = {"super", "__class__", "locals", "vars", "dir", "eval", "exec"}  # look at the frame
 _SEQUENCES = {"range", "enumerate", "zip", "reversed"}
+_MEMBERSHIP = (ast.In, ast.NotIn)
 CONTROL = (ast.For, ast.While, ast.If, ast.IfExp, ast.BoolOp, ast.Assert)
 
 
@@ -328,7 +329,10 @@ class _Expressions(ast.NodeTransformer):
             return node
         self.generic_visit(node)
         if len(node.ops) == 1:
-            return node
+            if not isinstance(node.ops[0], _MEMBERSHIP):
+                return node
+            found = self._call(node, "within", node.left, node.comparators[0])
+            return found if isinstance(node.ops[0], ast.In) else self._call(node, "not_", found)
         steps = [
             ast.Tuple([ast.Constant(type(op).__name__), thunk(right)], ast.Load())
             for op, right in zip(node.ops, node.comparators, strict=True)
@@ -477,7 +481,7 @@ def is_affected(node: ast.AST) -> bool:
     for n in ast.walk(node):
         if isinstance(n, CONTROL) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not):
             return True
-        if isinstance(n, ast.Compare) and len(n.ops) > 1:
+        if isinstance(n, ast.Compare) and (len(n.ops) > 1 or isinstance(n.ops[0], _MEMBERSHIP)):
             return True
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in REDUCING:
             return True

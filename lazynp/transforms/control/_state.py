@@ -18,6 +18,7 @@ from lazynp._tree import register_pytree_node
 from lazynp._values import knowable
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.checks import check_later
+from lazynp.transforms._stack import inner_observers
 
 Cells = dict[str, CellType]
 
@@ -64,6 +65,18 @@ class Session(threading.local):
         """Call this where a trace comes by often."""
         if time.thread_time() > self.until:
             raise TooLong("tracing it takes too long")
+
+    def inner(self) -> Callable[[], None]:
+        """A transformation begins to run a function within the one that is traced. At the end, the
+        lists that it has made are let go, and with them the arrays that they hold.
+        """
+        fresh, known = self.fresh, len(self.fresh)
+
+        def end() -> None:
+            while len(fresh) > known:
+                fresh.popitem()
+
+        return end
 
     @contextmanager
     def tracing(self, mode: str, notes: list[str]) -> Any:
@@ -121,6 +134,7 @@ class Session(threading.local):
 
 session = Session()
 tracing_observers.append(session.check_time)
+inner_observers.append(session.inner)
 
 
 def undecided(x: Any) -> bool:

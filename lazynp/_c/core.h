@@ -123,7 +123,10 @@ typedef struct {
     };
     PyObject *method; /* of NumPy's arrays, which does the same as `function` and takes less time;
                          of x ** y, NumPy's square */
-    PyObject *tuples; /* for `whole`, the class of tuples that it returns; else None */
+    union {
+        PyObject *tuples; /* for `whole`, the class of tuples that it returns; else None */
+        PyObject *faster; /* for `whole`, what to call instead of `method` from `many` elements on */
+    };
     int operands;    /* their number; for `whole`, the maximum */
     int depth;       /* number of Python frames from the caller's up to the user's, at least 1 */
     int swap;        /* the operands are in reverse order */
@@ -135,6 +138,7 @@ typedef struct {
     int anytime;     /* it makes an array of host data, which is never recorded */
     int lengths;     /* its arguments bound the size of its result */
     int outer;       /* its result has the product of its operands' sizes */
+    int many;        /* see `faster`; or 0 */
     int itself;      /* 1: it returns an array that is its only argument; 2: if NumPy does */
     int raw;         /* its result is Python's */
     int named;       /* `method` names its arguments as `function` does */

@@ -180,7 +180,7 @@ static const struct {
     {"anytime", offsetof(Front, anytime)},   {"lengths", offsetof(Front, lengths)},
     {"itself", offsetof(Front, itself)},     {"raw", offsetof(Front, raw)},
     {"outer", offsetof(Front, outer)},       {"typed", offsetof(Front, typed)},
-    {"named", offsetof(Front, named)},
+    {"named", offsetof(Front, named)},       {"many", offsetof(Front, many)},
     {"counted", offsetof(Front, counted)},   {"symbol", offsetof(Front, symbol)},
 };
 
@@ -255,7 +255,7 @@ static int specify(Front *spec, const Kind *kind, const char *name, PyObject *va
         spec->function = value;
     else if (!strcmp(name, "method"))
         spec->method = value;
-    else if (!strcmp(name, "tuples"))
+    else if (!strcmp(name, "tuples") || !strcmp(name, "faster"))
         spec->tuples = value;
     else if (kind->first && !strcmp(name, kind->first))
         spec->first = value;
@@ -466,7 +466,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 29) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 30) < 0)
         Py_CLEAR(module);
     return module;
 }

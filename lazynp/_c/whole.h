@@ -352,7 +352,9 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
             /* functions may name their arguments otherwise than methods */
             int method = front->method != Py_None && is_array(args[0]) &&
                          (!names || front->named || front->function == Py_None);
-            PyObject *function = method ? front->method : front->function;
+            int many = method && front->many && is_memory(values[0]) &&
+                       PyArray_SIZE((PyArrayObject *)values[0]) >= front->many;
+            PyObject *function = many ? front->faster : method ? front->method : front->function;
             if (function != Py_None)
                 result = quiet_named(OF(now, Recorder, quiet), function, values, n, names, &again);
             if (!result && !again && PyErr_ExceptionMatches(PyExc_Exception)) {

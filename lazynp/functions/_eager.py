@@ -137,7 +137,7 @@ def _is_large(values: list[Any], largest: float) -> bool:
 
 def by_method(
     method: Callable[..., Any], operands: int = _ANY_NUMBER, *, without: Iterable[str] = (),
-    raw: bool = False, function: Any = None, itself: int = 0,
+    raw: bool = False, function: Any = None, itself: int = 0, faster: Any = None, many: int = 0,
 ) -> Callable[[F], F]:  # fmt: skip
     """Put a front before a function that does the same to arrays as this method of NumPy's, called
     with at most so many arguments by position, `self` among them.
@@ -145,6 +145,7 @@ def by_method(
     without: names of arguments that mean something else to NumPy. raw: the result is no array.
     itself: as in `created`.
     function: NumPy's function that does the same; only then may other arguments be arrays.
+    faster: what does the same in less time from so many elements on.
     """
     function = function and _undispatched(function)
 
@@ -152,6 +153,7 @@ def by_method(
         return in_front(
             "whole", python, method=method, function=function, handle=handle, operands=operands,
             raw=raw, not_numpys=_NOT_NUMPYS.union(without), itself=itself, arrays_only=True,
+            faster=faster, many=many,
         )  # fmt: skip
 
     return decorate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,10 @@ def _sorted(x: Array, axis: Any) -> Array:
     return in_order(primitives.sort(values, axis=along), None if axis is None else copied_order(x))
 
 
-@by_method(primitives.stable_order, 2, without=("kind", "order", "stable"))
+@by_method(
+    partial(np.ndarray.argsort, kind="stable"), 2, without=("kind", "order", "stable"),
+    faster=primitives.stable_order, many=primitives.QUICK_FROM,
+)  # fmt: skip
 def argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:

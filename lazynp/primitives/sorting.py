@@ -154,7 +154,7 @@ def _argsort_abstract(x: Aval, *, axis: int) -> Aval:
     return aval_of(x.shape, _INT64)
 
 
-_QUICK_FROM = 4096  # elements
+QUICK_FROM = 4096  # elements
 _SAMPLE = 256
 _CPU = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
 _WIDE = bool(_CPU.get("AVX512_SKX") or _CPU.get("AVX2"))  # what NumPy's fastest argsort uses
@@ -173,7 +173,7 @@ def _suits_merging(x: Any) -> bool:
 
 def _argsort_reference(x: Any, *, axis: int) -> Any:
     """Stable, as NumPy's stable argsort, in less time where few elements are equal."""
-    fast = _WIDE and x.size >= _QUICK_FROM and x.dtype.kind in "iuf" and x.dtype.itemsize >= 4
+    fast = _WIDE and x.size >= QUICK_FROM and x.dtype.kind in "iuf" and x.dtype.itemsize >= 4
     if not fast or _suits_merging(x) or x.dtype.kind == "f" and np.isnan(x).any():
         return np.argsort(x, axis=axis, kind="stable")
     rows = np.moveaxis(x, axis, -1)
@@ -185,7 +185,7 @@ def _argsort_reference(x: Any, *, axis: int) -> Any:
 
 def stable_order(x: Any, axis: Any = -1) -> Any:
     """As NumPy's method `argsort` with kind="stable", its errors included."""
-    if x.size < _QUICK_FROM or type(axis) is not int or not -x.ndim <= axis < x.ndim:
+    if type(axis) is not int or not -x.ndim <= axis < x.ndim:
         return x.argsort(axis, "stable")
     return _argsort_reference(x, axis=axis)
 

@@ -50,14 +50,15 @@ def test_as_numpy(name: str) -> None:
 
 
 def test_pythons_control_flow_on_elements() -> None:
-    """Under derivatives the function sees values, as without `vectorize`; under others it sees
-    none.
+    """Under derivatives the function sees values, as without `vectorize`; under `jit` it sees none,
+    and its branches are staged.
     """
     f = np.vectorize(lambda x: x * 3 if x > 0 else x**2)
     numpy.testing.assert_array_equal(grad(lambda x: f(x).sum())(np.array(X)), [3.0, -3.0, 3.0])
     numpy.testing.assert_array_equal(jacrev(f)(np.array(X)), numpy.diag([3.0, -3.0, 3.0]))
+    numpy.testing.assert_array_equal(jit(f)(X), [3 * x if x > 0 else x**2 for x in X])
     with pytest.raises(TypeError, match="Use cond"):
-        jit(f)(X)
+        np.make_jaxpr(f)(X)
 
 
 def test_what_the_function_captures_may_be_traced() -> None:

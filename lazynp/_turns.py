@@ -41,10 +41,12 @@ def wait_for(owner: Any) -> None:
     """Wait until no other thread has borrowed this array. If this thread holds the lock of writes,
     which the other may need, it lets go of that meanwhile.
     """
-    end = time.monotonic() + _PATIENCE
+    before, end = None, 0.0
     while True:
         borrowed = StagingRecorder.borrowed
         borrower = _borrower(owner)
+        if borrower is not before:  # many may have it one after the other
+            before, end = borrower, time.monotonic() + _PATIENCE
         if borrower is None:
             if StagingRecorder.borrowed == borrowed:  # nor has any been borrowed meanwhile
                 return

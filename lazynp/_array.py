@@ -39,7 +39,7 @@ from lazynp._recorder import (
     local,
     staged,
     tracing_observers,
-)  # fmt: skip
+)
 from lazynp._sizes import Size, Test
 from lazynp._stale import note, write_lock
 from lazynp._trace import record, record_multiple

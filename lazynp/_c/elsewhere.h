@@ -1,7 +1,7 @@
 /* Front: a call of a jitted function on arrays that lie elsewhere, all on the same devices. See
    core.h.
 
-   `_quick.operands_of`, `_on_devices.at_once` and `_quick.PlacedQuick._delivered` define it. A call
+   `_quick.operands_of`, `_on_devices.at_once` and `_placed.delivered` define it. A call
    that has always run by itself, and runs now, needs nothing but its operands' buffers. Devices that
    share the processor with this thread push Python's code and data out of its caches, so that a
    microsecond of Python takes five. */
@@ -352,20 +352,18 @@ static PyObject *queued(PyObject *self, PyObject *const *args, size_t nargsf, Py
 /* Take the classes and tables of the front. -1: an error. */
 static int take_calls_of(const Front *front)
 {
-    PyObject *classes = front->function, *known = front->first;
-    Py_ssize_t i = 0, k = 0;
-#define X(name) PyObject *name##_taken = PyTuple_GetItem(classes, i++);                            \
-    if (!name##_taken)                                                                             \
+    PyObject *all = PySequence_Concat(front->function, front->first), *taken;
+    Py_ssize_t i = 0;
+#define X(name)                                                                                    \
+    if (!all || !(taken = PyTuple_GetItem(all, i++))) {                                            \
+        Py_XDECREF(all);                                                                           \
         return -1;                                                                                 \
-    Py_XSETREF(calls.name, Py_NewRef(name##_taken));
+    }                                                                                              \
+    Py_XSETREF(calls.name, Py_NewRef(taken));
     CLASSES_OF_CALLS(X)
-#undef X
-#define X(name) PyObject *name##_taken = PyTuple_GetItem(known, k++);                              \
-    if (!name##_taken)                                                                             \
-        return -1;                                                                                 \
-    Py_XSETREF(calls.name, Py_NewRef(name##_taken));
     KNOWN_OF_CALLS(X)
 #undef X
+    Py_DECREF(all);
 #define X(class, name)                                                                             \
     if (find_slot(calls.class, #name, &calls.class##_##name) < 0)                                  \
         return -1;

@@ -307,7 +307,7 @@ end:
 enum { CACHED = 1024 };
 typedef struct {
     PyObject *template, *primitive, *params, *known[MOST_OPERANDS]; /* kept, but for `params` */
-    uint64_t version; /* of `params` */
+    uint64_t version, rules; /* of `params`; of the table, which may have been emptied since */
     unsigned n, kinds; /* a bit for each operand with a tangent; one for what is stored */
 } Cached;
 static Cached cached[CACHED];
@@ -323,8 +323,8 @@ static PyObject *template_for(PyObject *primitive, PyObject *params, const Part 
         place = place * 31 + ((uintptr_t)parts[i].known >> 4);
     }
     Cached *it = &cached[(place ^ place >> 10 ^ kinds) % CACHED];
-    int same = it->template && it->primitive == primitive && it->params == params &&
-               it->n == n && it->kinds == kinds && (!params || it->version == version(params));
+    int same = it->template && it->rules == version(tangents.rules) &&
+               it->primitive == primitive && it->params == params && it->n == n && it->kinds == kinds && (!params || it->version == version(params));
     for (Py_ssize_t i = 0; same && i < n; i++)
         same = it->known[i] == parts[i].known;
     if (same)
@@ -338,7 +338,7 @@ static PyObject *template_for(PyObject *primitive, PyObject *params, const Part 
     }
     Cached before = *it;
     *it = (Cached){Py_NewRef(found), Py_NewRef(primitive), params, {NULL},
-                   params ? version(params) : 0, (unsigned)n, kinds};
+                   params ? version(params) : 0, version(tangents.rules), (unsigned)n, kinds};
     for (Py_ssize_t i = 0; i < n; i++)
         it->known[i] = Py_NewRef(parts[i].known);
     Py_XDECREF(before.template);

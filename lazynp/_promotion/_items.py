@@ -182,12 +182,12 @@ def counted(at: ast.expr, first: int | ast.expr, step: int) -> ast.expr:
     return _call("counted", at, start, ast.Constant(step))
 
 
-def within(x: ast.expr, low: int | None, high: int | None) -> ast.expr:
+def bounded(x: ast.expr, low: int | None, high: int | None) -> ast.expr:
     """A number of which it is known that it lies between these."""
     low, high = (b if b is not None and abs(b) < _FAR else None for b in (low, high))
     if low is None and high is None:
         return x
-    return _call("within", x, ast.Constant(low), ast.Constant(high))
+    return _call("bounded", x, ast.Constant(low), ast.Constant(high))
 
 
 _FAR = 1 << 62
@@ -207,7 +207,7 @@ class Taking:
         start = np.int64(first) if type(first) is int else new_array(first._read())
         return pythons(elementwise.add(k, start), _INT)
 
-    def within(self, x: Any, low: int | None, high: int | None) -> Any:
+    def bounded(self, x: Any, low: int | None, high: int | None) -> Any:
         """A number that lies between these. Saying so spares indices their checks."""
         found = new_array(x._read())
         found = found if low is None else elementwise.maximum(found, low)
@@ -227,7 +227,7 @@ class Taking:
         return dict(zip(keys, values, strict=True))
 
 
-for _name in ("counted", "within", "element", "number", "record"):
+for _name in ("counted", "bounded", "element", "number", "record"):
     # the function knows them by names that no variable of the user's has
     setattr(Taking, f".{_name}", getattr(Taking, _name))
 

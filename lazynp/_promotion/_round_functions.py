@@ -20,7 +20,7 @@ from lazynp._promotion._histories import (
     results,
     store,
 )
-from lazynp._promotion._items import AT, Items, counted, within
+from lazynp._promotion._items import AT, Items, bounded, counted
 from lazynp._promotion._loops import Loop
 from lazynp.transforms.control import copied, transplanted
 
@@ -74,11 +74,11 @@ def _counted(loop: Loop, items: Items, body: list[ast.stmt]) -> ast.stmt:
     first, last = read(FIRST), read(LAST)
     target = _target(loop, items)
     if step == 1:
-        first = within(first, low, None)
-        last = within(last, None, None if high is None else high + 1)
+        first = bounded(first, low, None)
+        last = bounded(last, None, None if high is None else high + 1)
     else:
         again = copied(target)
-        body.insert(0, ast.Assign([again], within(read(target.id), low, high)))  # type: ignore
+        body.insert(0, ast.Assign([again], bounded(read(target.id), low, high)))  # type: ignore
     over = ast.Call(read("range"), [first, last, ast.Constant(step)], [])
     return ast.For(target, over, body, [])
 
@@ -115,7 +115,7 @@ def _stopping(loop: Loop, items: Items | None, body: list[ast.stmt]) -> list[ast
     counts: list[ast.stmt] = [store(_COUNT, counted(read(_COUNT), 1, 1))]
     if items is not None:
         value = counted(read(_COUNT), read(FIRST), items.step * len(loop.rounds))
-        value = within(value, *items.ends(len(loop.rounds)))
+        value = bounded(value, *items.ends(len(loop.rounds)))
         counts.insert(0, ast.Assign([_target(loop, items)], value))
     left = ast.Compare(read(_COUNT), [ast.Lt()], [read(LAST)])
     test = ast.BoolOp(ast.And(), [left, *copied(goes)])

@@ -34,7 +34,7 @@ from lazynp._node import (
 )
 from lazynp._observers import observers
 from lazynp._on_devices import ALONE, TIMES, Prepared, at_once, count
-from lazynp._placed import TRACE, Place, Placed, enter, placed_in
+from lazynp._placed import TRACE, Place, Placed, delivered, enter, placed_in
 from lazynp._plan import STATS, Plan
 from lazynp._positions import user_frame
 from lazynp._primitive import raise_found
@@ -168,7 +168,11 @@ class Quick:
         outs: list[Node] = [[op, (node,), None, *where] for op in self.projections]
         pending.append(node)
         pending += outs
-        leaves = [make(out) for make, out in zip(self.makers, outs)]
+        return self._returned(outs)
+
+    def _returned(self, nodes: Sequence[Node]) -> Any:
+        """The results as the function returned them."""
+        leaves = [make(node) for make, node in zip(self.makers, nodes)]
         return leaves[0] if self.tree is None else tree_unflatten(self.tree, leaves)
 
 
@@ -196,7 +200,7 @@ class PlacedQuick(Quick):
         recorder = local.recorder_of(place)
         found = at_once(recorder, self.op, inner)
         if found is not None:
-            return self._delivered(found, place, committed)
+            return self._returned(delivered(self.op, found, place, committed))
         outside = local.where is None
         if outside:
             frame = user_frame(_getframe(2))
@@ -213,23 +217,7 @@ class PlacedQuick(Quick):
         finally:
             if outside:
                 local.where = None
-        leaves = [make(out) for make, out in zip(self.makers, held)]
-        return leaves[0] if self.tree is None else tree_unflatten(self.tree, leaves)
-
-    def _delivered(self, found: Any, place: Any, committed: bool) -> Any:
-        """The results of a call that has run already."""
-        plan, values = found
-        if local.where is None:
-            frame = user_frame(_getframe(3))
-            code, offset = frame.f_code, frame.f_lasti
-        else:
-            code, offset = local.where
-        leaves = []
-        for make, op, value in zip(self.makers, self.projections, values):
-            placed = Placed([op, plan, value, code, offset], place, committed)
-            placed.code, placed.offset = code, offset
-            leaves.append(make(tracer_node(placed)))
-        return leaves[0] if self.tree is None else tree_unflatten(self.tree, leaves)
+        return self._returned(held)
 
 
 def front_calls(jitted: Any, stats: Any) -> None:

@@ -47,10 +47,6 @@ class Liveness:
                 inner -= self.names(item).stores
                 live |= self.names(item).loads
             return inner | live
-        return self.across(s, live)
-
-    def across(self, s: ast.stmt, live: set[str]) -> set[str]:
-        """The same of a statement without parts that are looked at."""
         found = self.names(s)
         kills = found.stores if isinstance(s, (ast.Assign, ast.AnnAssign)) else set()
         return (live - kills) | found.loads

@@ -94,7 +94,7 @@ class _Function:
         self._shared: set[str] = set()  # variables that inner functions bind
 
     def made(self) -> ast.FunctionDef:
-        body, _ = self._block(self._body, set())
+        body = self._block(self._body, set())
         node = copy.copy(self._node)
         node.decorator_list, node.returns = [], None
         node.args = copied(node.args)
@@ -111,18 +111,16 @@ class _Function:
         made = ast.If(ast.Constant(0), [ast.Assign(targets, ast.Constant(None))], [])
         return ast.fix_missing_locations(ast.copy_location(made, self._body[0]))
 
-    def _block(
-        self, statements: Sequence[ast.stmt], live: set[str]
-    ) -> tuple[list[ast.stmt], set[str]]:
-        """live: the names that are read afterwards; returns those that are read from here on."""
+    def _block(self, statements: Sequence[ast.stmt], live: set[str]) -> list[ast.stmt]:
+        """live: the names that are read afterwards."""
         out: list[ast.stmt] = []
         for s in reversed(statements):
             self._written |= self._live.names(s).written & self._locals
-            made, live = self._statement(s, live | self._live.later)
-            out[:0] = made
-        return out, live
+            out[:0] = self._statement(s, live | self._live.later)
+            live = self._live.before([s], live)
+        return out
 
-    def _statement(self, s: ast.stmt, live: set[str]) -> tuple[list[ast.stmt], set[str]]:
+    def _statement(self, s: ast.stmt, live: set[str]) -> list[ast.stmt]:
         if isinstance(s, ast.If):
             return self._if(s, live)
         if isinstance(s, (ast.For, ast.While)):
@@ -130,22 +128,20 @@ class _Function:
         if isinstance(s, ast.With):
             t = copy.copy(s)
             t.items = [self._expressions.visit(copied(i)) for i in s.items]
-            t.body, inner = self._block(s.body, live)
-            head = names(*s.items)
-            return [t], (inner - head.stores) | head.loads | live
+            t.body = self._block(s.body, live)
+            return [t]
         if isinstance(s, ast.Try):
-            live = live | self._live.names(s).loads
-            return [self._try(s, live)], live
+            return [self._try(s, live | self._live.names(s).loads)]
         made = self._expressions.visit(copied(s))
-        return made if isinstance(made, list) else [made], self._live.across(s, live)
+        return made if isinstance(made, list) else [made]
 
     def _try(self, s: ast.Try, live: set[str]) -> ast.stmt:
         t = copy.copy(s)
-        t.body, t.orelse = self._block(s.body, live)[0], self._block(s.orelse, live)[0]
-        t.finalbody = self._block(s.finalbody, live)[0]
+        t.body, t.orelse = self._block(s.body, live), self._block(s.orelse, live)
+        t.finalbody = self._block(s.finalbody, live)
         t.handlers = [copy.copy(h) for h in s.handlers]
         for h in t.handlers:
-            h.body = self._block(h.body, live)[0]
+            h.body = self._block(h.body, live)
         return t
 
     def _expression(self, e: ast.expr) -> ast.expr:
@@ -168,10 +164,9 @@ class _Function:
         made = ast.FunctionDef(of, given, [*head, *(body or [ast.Pass()])], [], None)
         return _located(made, at)
 
-    def _if(self, s: ast.If, live: set[str]) -> tuple[list[ast.stmt], set[str]]:
+    def _if(self, s: ast.If, live: set[str]) -> list[ast.stmt]:
         self._parts += 1
-        body, live_body = self._block(s.body, live)
-        orelse, live_else = self._block(s.orelse, live)
+        body, orelse = self._block(s.body, live), self._block(s.orelse, live)
         stores = self._live.stores(*s.body, *s.orelse)
         then, other = f".then{self._parts}", f".else{self._parts}"
         written = self._written & (stores | live)
@@ -180,15 +175,13 @@ class _Function:
             _constant(stores & live), _constant(written), ast.Constant(s.lineno),
         )  # fmt: skip
         functions = [self._inner(then, body, stores, s), self._inner(other, orelse, stores, s)]
-        return [*functions, _located(ast.Expr(made), s)], (
-            self._live.names(s.test).loads | live_body | live_else
-        )
+        return [*functions, _located(ast.Expr(made), s)]
 
-    def _loop(self, s: Any, live: set[str]) -> tuple[list[ast.stmt], set[str]]:
+    def _loop(self, s: Any, live: set[str]) -> list[ast.stmt]:
         stop: list[str] = getattr(s, "stop", [])
         is_for = isinstance(s, ast.For)
         head = self._live.head(s, live)
-        body, _ = self._block(s.body, head)
+        body = self._block(s.body, head)
         self._parts += 1
         k = self._parts
         stores = self._live.stores(*s.body, s.target if is_for else s.test)
@@ -203,7 +196,6 @@ class _Function:
             ended = _located(no(stop).operand, s) if stop else ast.Constant(None)
             ends = thunk(self._expression(ended)) if stop else ended
             made = call("for_", self._iterable(s.iter), name(f".body{k}"), ends, *facts)
-            loads = self._live.names(s.iter).loads
         else:
             test: ast.expr = ast.BoolOp(ast.And(), [no(stop), s.test]) if stop else s.test
             going = [_located(ast.Return(self._test(_located(test, s.test))), s.test)]
@@ -212,8 +204,7 @@ class _Function:
                 self._inner(f".test{k}", going, stores, s),
             ]
             made = call("while_", name(f".test{k}"), name(f".body{k}"), *facts)
-            loads = set()
-        return [*functions, _located(ast.Expr(made), s)], loads | head
+        return [*functions, _located(ast.Expr(made), s)]
 
     def _iterable(self, e: ast.expr) -> ast.expr:
         """Sequences that a loop may count by a traced number."""

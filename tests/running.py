@@ -13,19 +13,22 @@ import pytest
 
 import lazynp as np
 from lazynp._array import Array
-from lazynp._promotion import _running, _watching, taken
+from lazynp._promotion import _gains, _ready, _running, _watching, taken
 from lazynp._recorder import local
 
 
 @pytest.fixture
 def every_loop() -> Iterator[None]:
     """Every loop counts as long, every program as fast, and chunks are short."""
-    settings = {"SECONDS": 0.0, "LEFT": 0.0, "COMPILING": 0.0, "FASTER": numpy.inf,
-                "_ROUNDS": 3, "_CHUNK": 1e-9}  # fmt: skip
+    settings = [
+        (_running, "SECONDS", 0.0), (_running, "LEFT", 0.0), (_running, "COMPILING", 0.0),
+        (_running, "_ROUNDS", 3), (_running, "_CHUNK", 1e-9), (_ready, "SECONDS", 0.0),
+        (_gains, "FASTER", numpy.inf), (_gains, "_HOPELESS", numpy.inf),
+    ]  # fmt: skip
     taken.clear()
     with pytest.MonkeyPatch.context() as patch, np.config(execution="adaptive", promotion=True):
-        for name, value in settings.items():
-            patch.setattr(_running, name, value)
+        for module, name, value in settings:
+            patch.setattr(module, name, value)
         yield
 
 
@@ -49,13 +52,19 @@ def _looking() -> Any:
 look = _looking()  # as if many operations had run in the frame of the caller
 
 
-def run(source: str, module: Any, path: Path, name: str = "program") -> dict[str, Any]:
-    """The variables of a script. `look()` in it stands in an `if` of its own."""
+def run(
+    source: str, module: Any, path: Path, name: str = "program", times: int = 1
+) -> dict[str, Any]:
+    """The variables of a script. `look()` in it stands in an `if` of its own. times: that it runs,
+    so that its loops are entered again.
+    """
     file = path / f"{name}.py"
     text = textwrap.dedent(source)
     file.write_text(text)
     space = {"np": module, "look": look if module is np else lambda: None, "__name__": "script"}
-    exec(compile(text, str(file), "exec", dont_inherit=True), space)
+    code = compile(text, str(file), "exec", dont_inherit=True)
+    for _ in range(times):
+        exec(code, space)
     for known in ("np", "look", "__builtins__"):
         del space[known]
     return space
@@ -95,10 +104,12 @@ def assert_alike(got: dict[Any, Any], want: dict[Any, Any]) -> None:
             numpy.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
-def check(source: str, path: Path, taking: bool = True) -> Any:
-    """A script gives what it gives with NumPy; whether programs ran rounds of it."""
+def check(source: str, path: Path, taking: bool = True, times: int = 2) -> Any:
+    """A script gives what it gives with NumPy, also when it runs again; whether programs ran
+    rounds of it.
+    """
     taken.clear()
-    got, want = run(source, np, path), run(source, numpy, path)
+    got, want = run(source, np, path, times=times), run(source, numpy, path, times=times)
     assert_alike(got, want)
     ran = sum(t.chunks for t in taken)
     assert bool(ran) == taking, [t.explained() for t in taken]

@@ -108,3 +108,58 @@ def test_a_loop_without_end_waits_for_the_compiler() -> None:
         got = numpy.asarray(triangle(np.ones(12), np.array(12)))
     assert np.stats().compiled_runs == before + 1
     assert got.tolist() == [2.0**k for k in range(12)]
+
+
+# -- entered again ---------------------------------------------------------------------------------
+
+AGAIN = """
+    def run(x, n, k):
+        for i in range(k, n):
+            look()
+            x[i] = x[i - 1] * 0.5 + x[i + 1]
+        return x
+    x = np.linspace(0, 1, 200)
+    run(x, 150, 1)
+    CALL
+"""
+CALLS = {
+    "the same range": ("run(x, 150, 1)", 1),
+    "a shorter range": ("run(x, 120, 1)", 1),
+    "a later beginning": ("run(x, 150, 20)", 1),
+    "a longer range": ("run(x, 190, 1)", 2),
+    "up to its last element": ("try: run(x, 201, 1)\n    except IndexError: pass", 2),
+    "an earlier beginning": ("run(x, 150, -30)", 2),
+    "another dtype": ("x = x.astype('f4'); run(x, 150, 1)", 2),
+    "another array": ("x = np.linspace(2, 3, 200); run(x, 150, 1)", 1),
+    "a view": ("run(x[:], 150, 1)", 1),  # stays with Python
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_loop_that_is_entered_again_needs_no_other_trace(
+    name: str, tmp_path: Path, traced: list[Any]
+) -> None:
+    call, traces = CALLS[name]
+    check(AGAIN.replace("CALL", call), tmp_path, times=1)
+    assert len(traced) == traces
+    loops = [t for t in taken if t.loop.line == 3]
+    assert len(loops) == 2
+    assert [t.chunks > 0 for t in loops] == [True, name != "a view"]
+
+
+def test_other_globals_are_other_programs(tmp_path: Path, traced: list[Any]) -> None:
+    """The same code runs with them."""
+    source = """
+        def run(x):
+            for i in range(150):
+                look()
+                x[i] = x[i] * factor
+            return x
+        out = []
+        for k in (2.0, 3.0):
+            space = {"np": np, "look": look, "factor": k}
+            out.append(type(run)(run.__code__, space)(np.ones(200)))
+        del space
+    """
+    check(source, tmp_path, times=1)
+    assert len(traced) == 2

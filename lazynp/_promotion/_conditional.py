@@ -46,8 +46,8 @@ class Conditional(Running):
             return
         if self.at == 0:
             self._began = _clock.now()
-        elif not self.rate and self.at >= self.due:
-            self.rate = _clock.of_python(self._began) / self.at
+        elif not self.gains.rate and self.at >= self.due:
+            self.gains.rate = _clock.of_python(self._began) / self.at
         if self.at >= self.due:
             self._do(frame)
         self.at += 1

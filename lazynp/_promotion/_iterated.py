@@ -70,7 +70,7 @@ class Iterated(Running):
         return [first, self.items.bound(at + count)]
 
     def _pays(self, seconds: float) -> bool:
-        left = (len(self.items) - self.at) * self.rate
+        left = (len(self.items) - self.at) * self.gains.rate
         least = _running.SOON if self._won else _running.LEFT
         if left < least + seconds:
             raise EndsTooSoon("it ends too soon")

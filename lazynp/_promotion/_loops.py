@@ -53,7 +53,7 @@ class Loop:
     are back; a program runs a multiple of them. flags: variables that are True or False. watch:
     since when it is known to run. grown: names that may be those of lists which it changes; lists:
     those that are; sites: where. body: the statements of a round, without blocks; modules: whose
-    `errstate` these used; tries: whether a `try` was among them.
+    `errstate` these used; tries: whether a `try` was among them. ready: programs of its rounds.
     """
 
     line: int
@@ -80,6 +80,7 @@ class Loop:
     body: list[ast.stmt] = field(default_factory=list)
     modules: set[str] = field(default_factory=set)
     tries: bool = False
+    ready: list[Any] = field(default_factory=list)
 
     @property
     def is_while(self) -> bool:
@@ -239,7 +240,7 @@ def _unclear(s: ast.While) -> str:
 
 def describe(loop: Loop, lists: set[str], wary: bool = False) -> None:
     """What a program of its rounds takes and gives, if these names are those of lists."""
-    loop.wary, loop.stops = wary, loop.test is not None
+    loop.wary, loop.stops, loop.ready = wary, loop.test is not None, []
     rewriting = Rewriting(loop.body, lists, lambda s: _is_event(s, loop) or _stops(s, loop))
     loop.lists, loop.sites, loop.events = lists, rewriting.sites, []
     body = _Leaving(loop).block(_without_events(rewriting.body, loop))

@@ -27,13 +27,15 @@ from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
 from lazynp._promotion._agreement import agree, close
 from lazynp._promotion._draws import Draws
+from lazynp._promotion._gains import Gains, Slower
 from lazynp._promotion._given import ARRAY, computed, copies
 from lazynp._promotion._items import Items
 from lazynp._promotion._lists import Changes, check_sites
 from lazynp._promotion._loops import Loop, describe
 from lazynp._promotion._program import Program
+from lazynp._promotion._ready import Form, Ready, forget, keep
 from lazynp._promotion._tracing import NEVER, Tracing
-from lazynp._promotion._trials import FASTER, may_run
+from lazynp._promotion._trials import may_run
 from lazynp._promotion._variables import Variables, bind, value_of
 from lazynp.functions.tools import about_code, materialize
 from lazynp.transforms.control import CannotStage, TooLong
@@ -48,9 +50,10 @@ _ROUNDS = 100  # ... at most: small differences grow
 _ASKING = 0.005  # seconds of Python, before it asks again whether a program is compiled
 _CHUNK = 0.1  # seconds of the program, before Python runs a round
 _ATTEMPTS = 8  # at a beginning: something else watches, or rounds with effects come soon
-_WEIGHED = 16  # runs of the program, before their time is compared with Python's again
 _FAILURES = 8  # programs that meet an error which a round may handle, before the last one
-_LOSING = 4  # runs after which a program is given up that takes longer than Python
+
+# what a loop that is entered again must know of a program, see `_ready`
+_KEPT = ("gains", "_length", "_most", "_carried", "_flags", "_stays", "_note")
 
 # of this process, for its report
 taken: deque[Taken] = deque(maxlen=64)
@@ -90,13 +93,13 @@ class Running:
 
     def __init__(self, loop: Loop, told: Taken, items: Items | None, rate: float) -> None:
         self.loop, self.told, self.items, self.at = loop, told, items, 0
-        self.rate = rate  # seconds of a round in Python
+        self.gains = Gains(rate)  # rate: seconds of a round in Python
+        self._resumed: tuple[_clock.Moment, int] | None = None  # since when Python runs a round
         self.program: Program | None = None
         self._candidate: Program | None = None
         self._work: lowering.Work | None = None  # it is being compiled
         self._inputs: list[list[Any]] = []
         self._first = 0
-        self._spent: list[tuple[float, float]] = []  # by programs, and what Python would have
         self.due, self._attempts, self._started = 0, 0, _clock.now()
         self._step: Callable[[Any, FrameType], None] = Running._begin
         self._length, self._key = 2, ()
@@ -147,6 +150,8 @@ class Running:
             if not self._fails():
                 self._refuse(str(why) or type(why).__name__)
         except (CannotStage, TooLong) as why:
+            if isinstance(why, Slower) and self._step is Running._run:
+                _earlier.keep(self._note, won=False)
             self._refuse(str(why) or type(why).__name__)
 
     def _fails(self) -> bool:
@@ -160,6 +165,7 @@ class Running:
     def _refuse(self, why: str) -> None:
         if self._step is Running._compare and not self._won:
             _earlier.keep(self._note, won=False)
+        forget(self.loop, self.program)
         self.loop.refused, self.program, self.due = why, None, NEVER
         self._inputs, self._candidate = [], None
 
@@ -170,6 +176,8 @@ class Running:
         count = self._free(frame)
         if count < 2 or not may_run():
             self._wait(count)
+            return
+        if self._goes_on(frame):
             return
         loop = self.loop
         lists = {n for n in loop.grown if type(value_of(n, frame)) is list}
@@ -187,9 +195,29 @@ class Running:
             return
         self._choose(frame, given, program)
 
+    def _goes_on(self, frame: FrameType) -> bool:
+        """Whether a program serves that has won its trial when the loop was entered before."""
+        ready = next((r for r in self.loop.ready if r.serves(self.loop, frame, self.items)), None)
+        if ready is None:
+            return False
+        self.program, self._key, self._moving = ready.program, ready.key, ready.moving
+        for name, value in ready.state.items():
+            setattr(self, name, value)
+        self._step = Running._run
+        self._run(frame)
+        return True
+
+    def _keep(self, program: Program, scope: dict[str, Any]) -> None:
+        """Keep the program for the next time that the loop is entered."""
+        if self._draws is None and not self.loop.sites:
+            state = {name: getattr(self, name) for name in _KEPT}
+            form = Form(self.loop, self.items)
+            keep(self.loop, Ready(program, scope, self._key, form, self._moving, state))
+
     def _choose(self, frame: FrameType, given: Variables, program: Program) -> None:
         """Choose rounds for a trial."""
-        count = min(self._free(frame), self._trial, max(2, int(_TRIAL / self.rate)))
+        self.gains.expects(program.seconds / len(self.loop.rounds))
+        count = min(self._free(frame), self._trial, max(2, int(_TRIAL / self.gains.rate)))
         count = self._whole(count)
         if count < 2:
             self._wait(count)
@@ -283,10 +311,12 @@ class Running:
         if not same:
             raise CannotStage("its results differ")
         # the rounds of the trial may have run while the machine was busy
-        self.rate = min(self.rate, python / count)
-        self._length = self._paying(program, inputs[1], count, self.rate, self._free(frame))
+        self.gains.rate = min(self.gains.rate, python / count)
+        count, seconds = self._paying(program, inputs[1], count, self._free(frame))
+        self._length = max(self._fewest, int(count * min(_CHUNK / max(seconds, 1e-9), 8)))
         self.program, self._numbers = program, []
         self._step = Running._run
+        self._keep(program, frame.f_globals)
         STATS.promotions += 1
         _earlier.keep(self._note, won=True)
         _earlier.keep(_earlier.key_of("loops", _earlier.of_code(frame.f_code)), won=True)
@@ -320,7 +350,7 @@ class Running:
 
     def _pause(self) -> int:
         """Rounds after which to ask whether a program is compiled."""
-        return self._whole(int(_ASKING / self.rate)) + len(self.loop.rounds)
+        return self._whole(int(_ASKING / self.gains.rate)) + len(self.loop.rounds)
 
     def _check_shared(self, now: Variables) -> None:
         """Who else refers to an array must see what Python would show."""
@@ -329,25 +359,22 @@ class Running:
             raise CannotStage(f"something else refers to `{name}`, which the loop replaces")
 
     def _paying(
-        self, program: Program, inputs: list[Any], count: int, python: float, free: int
-    ) -> int:
-        """How many rounds at once take less than Python's time for each. (Each run of a program
-        copies the arrays that it writes.)
+        self, program: Program, inputs: list[Any], count: int, free: int
+    ) -> tuple[int, float]:
+        """How many rounds at once take less than Python's time for each, and the seconds of so
+        many.
         """
-        while True:
-            bounds = self._bounds(self._first, count)
-            times = []
-            for _ in range(3):  # numbers that vary may have it compiled again; memory may be new
-                begin = _clock.now()
-                out = _results_of(program, [*inputs, *self._numbers, *bounds])
-                times.append(_clock.since(begin))
-            compiled, complete = min(times), self._complete(out, count)
-            compiled += self._draws.seconds * count if self._draws else 0.0
-            if compiled <= FASTER * python * max(complete, 1):
-                return max(self._fewest, int(count * min(_CHUNK / max(compiled, 1e-9), 8)))
-            if compiled > 4 * _CHUNK or count >= self._whole(free) or complete < count:
-                raise CannotStage(f"it takes {compiled / python / count:.1f} of Python's time")
-            count = self._whole(min(8 * count, free))
+
+        def run(count: int) -> tuple[float, int]:
+            begin, compiling = _clock.now(), STATS.compile_seconds
+            out = _results_of(program, [*inputs, *self._numbers, *self._bounds(self._first, count)])
+            seconds = _clock.since(begin, STATS.compile_seconds - compiling)
+            drawing = self._draws.seconds * count if self._draws else 0.0
+            return seconds + drawing, self._complete(out, count)
+
+        left = 0 if self.loop.is_while else self._left()
+        allowed = 0.5 * SECONDS + self.gains.rate * (0.5 * self.at + 0.1 * left)
+        return self.gains.paying(run, count, self._fewest, self._whole(free), allowed)
 
     def _run(self, frame: FrameType) -> None:
         """Run rounds by the program, up to one round before the next that must be Python's."""
@@ -357,6 +384,9 @@ class Running:
         if count < 1 or not may_run():
             return
         begin, compiles = _clock.now(), STATS.compiles
+        if self._resumed is not None and self.at > self._resumed[1]:
+            seconds = _clock.of_python(self._resumed[0]) / (self.at - self._resumed[1])
+            self.gains.of_round(seconds, self.loop.stops or bool(self.loop.events))
         now = self._variables(frame)
         if now.key != self._key:
             raise CannotStage("a variable changes its type, or one that it reads was bound again")
@@ -381,18 +411,8 @@ class Running:
             factor = min(max(_CHUNK / max(spent, 1e-9), 0.25), 4.0)
             self._length = max(self._fewest, int(count * factor))
         if STATS.compiles == compiles:
-            self._weigh(spent, ran)
-
-    def _weigh(self, spent: float, count: int) -> None:
-        """Now and then, ask whether the programs still gain: there may be few rounds for each."""
-        self._spent.append((spent, self.rate * count))
-        runs = len(self._spent)
-        if runs in (_LOSING, _WEIGHED):
-            ours, pythons = map(sum, zip(*self._spent))
-            if ours > (FASTER if runs == _WEIGHED else max(FASTER, 1.0)) * pythons:
-                raise CannotStage("programs of so few rounds between effects gain nothing")
-        if runs == _WEIGHED:
-            self._spent.clear()
+            self.gains.weigh(spent, ran)
+        self._resumed = _clock.now(), self.at
 
     def _commit(self, program: Program, frame: FrameType, now: Variables, count: int) -> int:
         """All of the rounds, or, after an error or a signal, none; or none, if the program has

@@ -8,7 +8,7 @@ from typing import Any
 
 from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
-from lazynp._promotion import _clock, _running
+from lazynp._promotion import _clock, _ready, _running
 from lazynp._promotion._conditional import Conditional
 from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._items import Items, source_of
@@ -76,11 +76,11 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
         loop.watch = _Watch(iterator, left)
         return False
     elapsed, done = _clock.of_python(watch.time), watch.left - left
-    if elapsed < seconds or done < 1:
+    if elapsed < (_ready.SECONDS if loop.ready else seconds) or done < 1:
         return False
     rate = elapsed / done
     least = _running.LEFT if seconds == _running.SECONDS else _running.SOON
-    if left < 4 or left * rate < least:
+    if left < 4 or left * rate < (_ready.SECONDS if loop.ready else least):
         return False
     loop.watch = None
     told = Taken(loop, code)
@@ -98,7 +98,7 @@ def _waited_for(loop: Loop, frame: FrameType, seconds: float) -> bool:
     if watch is None or watch.of != id(frame):
         loop.watch = _Watch(id(frame))
         return False
-    if _clock.of_python(watch.time) < seconds:
+    if _clock.of_python(watch.time) < (_ready.SECONDS if loop.ready else seconds):
         return False
     told = Taken(loop, frame.f_code)
     running = Conditional(loop, told, watch.time)

@@ -21,7 +21,8 @@ from lazynp._recorder import local
 def every_loop() -> Iterator[None]:
     """Every loop counts as long, every program as fast, and chunks are short."""
     settings = [
-        (_running, "SECONDS", 0.0), (_running, "LEFT", 0.0), (_running, "COMPILING", 0.0),
+        (_running, "SECONDS", 0.0), (_running, "LEFT", 0.0), (_running, "LOADING", 0.0),
+        (_running, "COMPILING", 0.0),
         (_running, "_ROUNDS", 3), (_running, "_CHUNK", 1e-9), (_ready, "SECONDS", 0.0),
         (_gains, "FASTER", numpy.inf), (_gains, "_HOPELESS", numpy.inf),
     ]  # fmt: skip

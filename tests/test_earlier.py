@@ -177,7 +177,7 @@ RUNNING = """
     if sys.argv[1] == "again":
         _running.SECONDS = 10**9  # only a note has it looked at
     else:
-        _running.SECONDS = _running.LEFT = _running.COMPILING = 0.0
+        _running.SECONDS = _running.LEFT = _running.LOADING = _running.COMPILING = 0.0
     u, k, end = np.ones(2000), 0, time.perf_counter() + 60
     HEAD
         k += 1

@@ -79,8 +79,8 @@ def test_random_loops(block: int, tmp_path: Path) -> None:
 
 SCRIPT = """
 import lazynp as np
-from lazynp._promotion import _gains, _running
-_running.SECONDS, _running.LEFT, _gains.FASTER, _gains._HOPELESS = 0.0, 0.0, 1e9, 1e9
+from lazynp._promotion import _gains as g, _running as r
+r.SECONDS, r.LEFT, r.LOADING, g.FASTER, g._HOPELESS = 0.0, 0.0, 0.0, 1e9, 1e9
 u = np.linspace(0, 1, 50)
 t, held = 0.0, u
 for step in range(400_000):
@@ -138,7 +138,7 @@ def test_an_interrupt_leaves_whole_rounds(tmp_path: Path) -> None:
         from lazynp._promotion import _gains, _running, taken
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` ignores it
         _running._CHUNK, _gains.FASTER, _gains._HOPELESS = 0.02, 1e9, 1e9
-        _running.SECONDS, _running.LEFT = 0.0, 0.0
+        _running.SECONDS = _running.LEFT = _running.LOADING = 0.0
         u, w, t, n = np.zeros(60), np.zeros(3), 0.0, 0
         def stop():
             while not any(t.chunks >= CHUNKS for t in list(taken)):

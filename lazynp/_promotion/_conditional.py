@@ -12,7 +12,7 @@ from __future__ import annotations
 from types import FrameType
 
 from lazynp._fronts import fastpath
-from lazynp._promotion import _clock
+from lazynp._promotion import _clock, _running
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._running import NEVER, Running, Taken
 
@@ -61,7 +61,7 @@ class Conditional(Running):
         return [0, count // len(self.loop.rounds)]
 
     def _pays(self, seconds: float) -> bool:
-        if _clock.of_python(self._since) >= seconds:
+        if _clock.of_python(self._since) >= seconds + _running.loading():
             return True
         self.due = 2 * self.at
         return False

@@ -71,8 +71,7 @@ class Iterated(Running):
 
     def _pays(self, seconds: float) -> bool:
         left = (len(self.items) - self.at) * self.gains.rate
-        least = _running.SOON if self._won else _running.LEFT
-        if left < least + seconds:
+        if left < _running.least(self._won) + seconds:
             raise EndsTooSoon("it ends too soon")
         return True
 

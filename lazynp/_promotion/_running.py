@@ -43,6 +43,7 @@ from lazynp.transforms.control import CannotStage, TooLong
 SECONDS = 0.05  # in a loop, before it is looked at
 LEFT = 0.3  # seconds of Python that must be left, before a loop is traced
 SOON = 0.1  # as many, if an earlier process has found that its programs win
+LOADING = 0.2  # more of these, if jaxlib is not loaded yet: that takes as long
 COMPILING = 0.01  # more of these for each operation of the program
 _IN_BACKGROUND = 0.3  # of that, where Python goes on meanwhile
 _TRIAL = 0.03  # seconds of Python in a trial
@@ -57,6 +58,15 @@ _KEPT = ("gains", "_length", "_most", "_carried", "_flags", "_stays", "_note")
 
 # of this process, for its report
 taken: deque[Taken] = deque(maxlen=64)
+
+
+def least(won: bool | None) -> float:
+    """Seconds of Python that must be left for a program. won: what an earlier process has found."""
+    return (SOON if won else LEFT) + loading()
+
+
+def loading() -> float:
+    return 0.0 if lowering.is_loaded() else LOADING
 
 
 class EndsTooSoon(CannotStage):

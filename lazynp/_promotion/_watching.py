@@ -79,7 +79,7 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
     if elapsed < (_ready.SECONDS if loop.ready else seconds) or done < 1:
         return False
     rate = elapsed / done
-    least = _running.LEFT if seconds == _running.SECONDS else _running.SOON
+    least = _running.least(seconds != _running.SECONDS)
     if left < 4 or left * rate < (_ready.SECONDS if loop.ready else least):
         return False
     loop.watch = None

@@ -117,6 +117,7 @@ __all__ = [
     "is_aligned",
     "is_at",
     "is_buffer",
+    "is_loaded",
     "keep_freed_memory",
     "layout_of",
     "lower",
@@ -130,6 +131,11 @@ __all__ = [
     "put",
     "unfinished_allowed",
 ]
+
+
+def is_loaded() -> bool:
+    """Whether jaxlib, and what needs it, is loaded."""
+    return _loading.is_loaded()
 
 
 def _load() -> Any:

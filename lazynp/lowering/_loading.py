@@ -98,6 +98,11 @@ _at_work = 0  # the thread that loads
 _forked = False  # while another thread was loading
 
 
+def is_loaded() -> bool:
+    loader = _loader
+    return loader is not None and loader.over
+
+
 def load() -> Any:
     """The module with all that needs jaxlib."""
     global _loader

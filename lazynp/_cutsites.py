@@ -8,6 +8,7 @@ half-made result is on Python's stack.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from types import CodeType, FrameType
 from typing import Any
 
@@ -86,11 +87,13 @@ class Gathered:
     much as a program of rounds might. head: the first operation of a flush by that plan.
     """
 
-    __slots__ = ("plan", "head", "count", "limit", "spent")
+    __slots__ = ("plan", "head", "count", "limit", "spent", "first_look")
 
     def __init__(self, plan: Any = None, head: Any = None, count: int = 1, spent: float = 0.0):
         self.plan, self.head, self.count, self.spent = plan, head, count, spent
         self.limit = 2 * config.max_pending
+        # Recording operations of new shapes costs ten times as much as recording known ones.
+        self.first_look = _LOOK if plan is None else 0
         if plan is not None:
             # microseconds an operation, by whoever runs them
             each = plan.costs[plan.tier == "compiled"] / count
@@ -103,12 +106,28 @@ class Gathered:
                 return i
         return 0
 
+    def goes_on(self, nodes: list[Node]) -> bool:
+        """At the first look: whether the operations may repeat. They do not if shapes vary from
+        round to round: then each operation is new at its place.
+        """
+        self.first_look = 0
+        ops: dict[tuple[int, Any], set[int]] = {}
+        visits: Counter[tuple[int, Any]] = Counter()
+        for n in nodes:
+            place = id(n[CODE]), n[OFFSET]
+            visits[place] += 1
+            ops.setdefault(place, set()).add(id(n[OP]))
+        often = [place for place, count in visits.items() if count >= _VISITS]
+        return not often or 2 * sum(len(ops[p]) == visits[p] for p in often) <= len(often)
+
     def missed(self) -> None:
         """There were no rounds to run: wait for twice as many runs until the next attempt."""
         if self.plan is not None:
             self.plan.repeated = -self.plan.runs
 
 
+_LOOK = 256  # operations before the first look
+_VISITS = 24  # of a place: inner loops may have as many rounds that differ, and repeat as a whole
 _REPEATED = 2  # runs of one plan that show a loop
 _MISSES = 5  # beyond these, further ones count no more
 # microseconds an operation: with less, recording rounds that NumPy runs costs more than a program

@@ -153,7 +153,7 @@ class Recorder:
 
     def gather(self, gathered: Gathered) -> None:
         """Record some rounds of a loop before the next flush."""
-        self.sites.gathered, self.limit = gathered, gathered.limit
+        self.sites.gathered, self.limit = gathered, gathered.first_look or gathered.limit
         self.policy.begin_rounds()
         self.choose()
 

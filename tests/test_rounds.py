@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import lazynp
-from lazynp import _cutsites, _policy, _unit
+from lazynp import _cutsites, _node, _policy, _rounds, _unit
+from lazynp._recorder import local
 from tests.helpers import fresh_start
 
 pytestmark = pytest.mark.own_policy
@@ -505,3 +506,23 @@ def test_rounds_of_operations_with_several_results() -> None:
         with fresh(execution):
             got = loop(lazynp.jit(lambda x: step(x, lazynp)), lazynp.asarray(start))
             numpy.testing.assert_allclose(numpy.asarray(got), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("varies", [True, False])
+def test_rounds_whose_shapes_vary_are_recorded_only_until_that_shows(
+    varies: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An operation of a new shape costs ten times as much to record as a known one."""
+    gathered: list[Any] = []
+    roll = _rounds.roll
+    monkeypatch.setattr(_rounds, "roll", lambda *a: gathered.append(len(a[0])) or roll(*a))
+    with fresh("adaptive"), lazynp.config(promotion=False):
+        local.recorder.gather(_cutsites.Gathered())
+        x = lazynp.arange(3001.0)
+        begun = len(_node._ops.table)
+        for k in range(300):
+            y = x[k if varies else 5 :]
+            x[: y.shape[0]] = y * 0.5 + y - 0.25
+        assert numpy.asarray(x).shape == (3001,)
+    made = len(_node._ops.table) - begun
+    assert (not gathered and 100 < made < 400) if varies else (gathered and made < 50)

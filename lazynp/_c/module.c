@@ -161,6 +161,7 @@ static const Kind KINDS[] = {
     {"replayed", replayed, "rules", "more"},
     {"guarded", guarded, NULL, NULL},
     {"part", part, "places", "shape"},
+    {"product", matrix_product, NULL, NULL},
     {"shaped", shaped, "aligned", "shape"},
     {"bind", bound, NULL, NULL},
     {"record", record_traced, NULL, NULL},
@@ -466,7 +467,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 30) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 31) < 0)
         Py_CLEAR(module);
     return module;
 }

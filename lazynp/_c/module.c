@@ -140,6 +140,7 @@ typedef struct {
 
 static const Kind KINDS[] = {
     {"elementwise", elementwise, "entries", "primitive"},
+    {"of_floats", of_floats, NULL, NULL},
     {"of_scalars", of_scalars, "operator", "quiet"},
     {"converted", converted, NULL, NULL},
     {"getitem", getitem, NULL, NULL},

@@ -1,7 +1,7 @@
 """Primitives that move values without changing them, and the sums that are their transposes.
 
 `_layout` has full, iota, broadcast_in_dim, reduce_sum, reshape, transpose and reverse; `_slicing`
-has slice, update_slice and add_slice; this module has constant, bitcast, concatenate, stack and pad.
+has slice, update_slice and add_slice; this module has constant, bitcast, concatenate, stack, pad.
 """
 
 from __future__ import annotations

@@ -161,12 +161,13 @@ def _reshaped(node: Node, shape: tuple[int, ...]) -> Node:
 
 
 def _together(total: Node, items: Sequence[tuple[Node, Sequence[Node]]], params: Params) -> Node:
-    rows = [
-        record(shaping.reshape, (ct,), {"shape": (1, *aval_of_node(ct).shape)}) for ct, _ in items
-    ]
     places = zip(*[[int(s[VALUE]) for s in starts] for _, starts in items], strict=True)
     starts = [from_host(np.array(p, np.int64)) for p in places]
-    stacked = record(shaping.concatenate, tuple(rows), {"axis": 0})
+    if params["shape"]:
+        rows = [_reshaped(ct, (1, *params["shape"])) for ct, _ in items]
+        stacked = record(shaping.concatenate, tuple(rows), {"axis": 0})
+    else:
+        stacked = record(shaping.stack, tuple([ct for ct, _ in items]), {})
     return record(shaping.add_slice, (total, stacked, *starts), params)
 
 

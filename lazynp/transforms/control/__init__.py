@@ -33,6 +33,7 @@ from lazynp.transforms.control._loops import for_, while_
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import message
 from lazynp.transforms.control._names import jumps, names
+from lazynp.transforms.control._numbers import STANDING
 from lazynp.transforms.control._reductions import reduced, summed
 from lazynp.transforms.control._sequences import sequence
 from lazynp.transforms.control._source import (

@@ -84,8 +84,8 @@ def _is_there(module: str) -> bool:
 def install() -> None:
     """From now on, `import numpy` in the user's own modules and in `__main__` imports lazynp.
 
-    `import math` and `cmath` there give functions that take traced numbers. Earlier imports are unaffected. SciPy's functions of traced arrays are lazynp's. `uninstall`
-    ends both.
+    `import math` and `cmath` there give functions that take traced numbers. Earlier imports are
+    unaffected. SciPy's functions of traced arrays are lazynp's. `uninstall` ends all of it.
     """
     builtins.__import__ = _import
     importlib.import_module("lazynp.interop.scipy").hook()

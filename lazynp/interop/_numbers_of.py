@@ -41,6 +41,7 @@ def stand_in(function: Any, rule: Rule | None, unknown: Rule | None, dtype: Any)
             return _as_pythons((rule or unknown)(*_numbers(args, dtype), **kwargs))  # type: ignore[misc]
         return out if rule is None else _as_pythons(rule(*_numbers(args, dtype), **kwargs))
 
+    call.__module__ = f"lazynp.interop.{function.__module__}"  # where pickle finds it
     made = in_front("of_floats", call, function=function)
     STANDING[id(made)] = function
     return made
@@ -63,9 +64,9 @@ def _seen(x: Any) -> Any:
 def _numbers(x: Any, dtype: Any) -> Any:
     """The same with numbers of this dtype in place of arrays of one element."""
     if isinstance(x, Array):
-        number = x.reshape(()) if x.ndim else x
+        number: Any = x.reshape(()) if x.ndim else x
         if number.dtype.kind == "c" and dtype is not complex:
-            float(number)  # raises as Python does
+            number = number.real  # NumPy has warned
         return np.asarray(number).astype(dtype)[()]
     return type(x)([_numbers(i, dtype) for i in x]) if type(x) in (list, tuple) else x
 
@@ -80,8 +81,8 @@ def _as_pythons(x: Any) -> Any:
 def module_of(
     original: ModuleType, rules: dict[str, Rule], discrete: dict[str, Rule | None], dtype: Any
 ) -> dict[str, Any]:
-    """The names of the module, with stand-ins for these functions. discrete: those whose results have
-    no derivative, and what to call where no value is known.
+    """The names of the module, with stand-ins for these functions. discrete: those whose results
+    have no derivative, and what to call where no value is known.
     """
     names = {k: v for k, v in vars(original).items() if not k.startswith("__")}
     for name in names.keys() & {*rules, *discrete}:

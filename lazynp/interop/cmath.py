@@ -24,7 +24,10 @@ _RULES: dict[str, Rule] = {
     "sqrt": np.sqrt, "phase": np.angle, "polar": lambda z: (abs(z), np.angle(z)), "rect": _rect,
 }  # fmt: skip
 _DISCRETE: dict[str, Rule | None] = {
-    "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "isclose": None,
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "isclose": None,
 }
 
 globals().update(module_of(cmath, _RULES, _DISCRETE, complex))

@@ -75,7 +75,8 @@ for _function in (
 operators.append(_Operators)
 
 __all__ = [
-    "PURE", "CannotStage", "Door", "Front", "TooLong", "bounds_only", "converted", "copied",
+    "PURE", "STANDING", "CannotStage", "Door", "Front", "TooLong", "bounds_only", "converted",
+    "copied",
     "front_of", "inner_codes", "is_rewritten", "jumps",
     "is_users", "names", "plain_of", "pythons", "session", "transplanted", "undecided",
     "whole_tree",

@@ -197,6 +197,7 @@ _SLICE = {"axes": (0,), "sizes": (2,), "strides": (1,), "shape": (2,)}
 EXAMPLES |= {
     "add_slice": [(lambda v, w: shaping.add_slice(v, w[:2], 1, **_SLICE), (V, W))],
     "update_slice": [(lambda v, w: shaping.update_slice(v, w[:2], 1, **_SLICE), (V, W))],
+    "stack": [(lambda v: shaping.stack(v[0], v[1]), (V,))],
     "examples": [(lambda c, v: PRIMITIVES["examples"](c, v), (C, V))],
     "known_product": [
         (lambda v, w: PRIMITIVES["known_product"](

@@ -15,7 +15,7 @@ from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scal
 from lazynp._avals import metadata_of, on_device
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
-from lazynp._node import leaf
+from lazynp._node import is_interpreted, leaf
 from lazynp._quiet import quiet_result
 from lazynp._recorder import local
 from lazynp._sizes import Size, undecided
@@ -27,7 +27,7 @@ from lazynp._strides import (
     layout,
     order_of_strides,
 )
-from lazynp._values import description, seen_value
+from lazynp._values import description, knowable, seen_value
 from lazynp._views import showing, view
 from lazynp.functions import (
     _memory,
@@ -50,6 +50,7 @@ from lazynp.functions._scalars import (
     scalar,
 )
 from lazynp.functions._subclass import Subclass, of_class, stripped
+from lazynp.primitives import elementwise
 
 
 def host_of(self: Array) -> Any:
@@ -182,7 +183,27 @@ def _format(self: Array, spec: str) -> str:
 
 
 def _item(self: Array, *args: Any) -> Any:
+    node = self._read()
+    if is_interpreted(node) or not knowable(node):
+        return _traced_item(self, args)
     return np.asarray(host_of(self)).item(*args)
+
+
+def _traced_item(self: Array, args: tuple[Any, ...]) -> Any:
+    """An element as a number of Python's that stays traced."""
+    if not args and self.size != 1:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    index = args[0] if len(args) == 1 else args
+    flat = self if isinstance(index, tuple) and args else manipulation.ravel(self)
+    element = getitem(flat, index if args else 0)
+    kind = _PYTHONS.get(element.dtype.kind)
+    if element.ndim or kind is None:
+        raise ValueError("incorrect number of indices for array")
+    return new_scalar(elementwise.convert(element, dtype=kind, weak=True)._read())
+
+
+_PYTHONS = {"f": np.dtype(float), "c": np.dtype(complex), "i": np.dtype(int), "b": np.dtype(bool)}
+_PYTHONS["u"] = _PYTHONS["i"]
 
 
 def _tolist(self: Array) -> Any:

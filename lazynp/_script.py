@@ -14,6 +14,7 @@ import sys
 import sysconfig
 from collections import Counter
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any, TextIO
 
 import numpy as np
@@ -32,6 +33,8 @@ _PLACES = tuple(
 )
 _PACKAGE = os.path.dirname(os.path.realpath(__file__)) + os.sep
 _original = builtins.__import__
+# what the user's modules get for these, so that their functions take traced numbers
+_MATHS = {"math": "lazynp.interop.math", "cmath": "lazynp.interop.cmath"}
 _verdicts: dict[Any, bool] = {}
 
 
@@ -55,7 +58,11 @@ def _is_users(names: Any) -> bool:
 def _import(
     name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
 ) -> Any:
-    if level or globals is None or name != "numpy" and not name.startswith("numpy."):
+    if level or globals is None:
+        return _original(name, globals, locals, fromlist, level)
+    if name in _MATHS and type(fromlist) is not list and _is_users(globals):
+        return importlib.import_module(_MATHS[name])
+    if name != "numpy" and not name.startswith("numpy."):
         return _original(name, globals, locals, fromlist, level)
     if type(fromlist) is list:  # C code (PyImport_Import), on behalf of its caller
         return _original(name, globals, locals, fromlist, level)
@@ -77,8 +84,8 @@ def _is_there(module: str) -> bool:
 def install() -> None:
     """From now on, `import numpy` in the user's own modules and in `__main__` imports lazynp.
 
-    Earlier imports are unaffected. SciPy's functions of traced arrays are lazynp's. `uninstall`
-    ends both.
+    `import math` and `cmath` there give functions that take traced numbers. Earlier imports are
+    unaffected. SciPy's functions of traced arrays are lazynp's. `uninstall` ends all of it.
     """
     builtins.__import__ = _import
     importlib.import_module("lazynp.interop.scipy").hook()
@@ -97,15 +104,19 @@ def load_ipython_extension(shell: Any) -> None:
     for name, value in list(shell.user_ns.items()):
         if value is np:
             shell.user_ns[name] = sys.modules["lazynp"]
+        elif isinstance(value, ModuleType) and value is sys.modules.get(value.__name__):
+            if value.__name__ in _MATHS:
+                shell.user_ns[name] = importlib.import_module(_MATHS[value.__name__])
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """`%unload_ext lazynp`."""
     uninstall()
     ours = sys.modules["lazynp"]
+    names = {sys.modules.get(v): sys.modules.get(k) for k, v in _MATHS.items()} | {ours: np}
     for name, value in list(shell.user_ns.items()):
-        if value is ours:
-            shell.user_ns[name] = np
+        if isinstance(value, ModuleType) and names.get(value) is not None:
+            shell.user_ns[name] = names[value]
 
 
 # -- reports ---------------------------------------------------------------------------------------

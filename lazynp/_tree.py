@@ -13,6 +13,7 @@ T = TypeVar("T")
 Flatten = Callable[[Any], tuple[Any, Any]]
 
 _registry: dict[type, tuple[Flatten, Callable[[Any, Any], Any]]] = {}
+_leaves: set[type] = set()  # classes of ours and of Python's that are no trees
 LEAF = "leaf"
 
 
@@ -23,6 +24,7 @@ def register_pytree_node(
     if nodetype in _registry:
         raise ValueError(f"register_pytree_node: {nodetype.__name__} is registered already")
     _registry[nodetype] = flatten_func, unflatten_func
+    _leaves.discard(nodetype)
 
 
 def register_pytree_node_class(kind: type[T]) -> type[T]:
@@ -96,6 +98,8 @@ def _parts(tree: Any) -> tuple[Any, Hashable, Sequence[Any]] | None:
     kind = type(tree)
     if kind is tuple or kind is list:
         return kind, None, tree
+    if kind in _leaves:
+        return None
     if tree is None:
         return type(None), None, ()
     if kind in _registry:
@@ -111,6 +115,8 @@ def _parts(tree: Any) -> tuple[Any, Hashable, Sequence[Any]] | None:
         return kind, tuple(keys), tuple(tree[k] for k in keys)
     if issubclass(kind, (tuple, list)):
         return kind, None, tree
+    if kind.__module__ in ("lazynp", "builtins"):  # they live as long as the program
+        _leaves.add(kind)
     return None
 
 

@@ -4,8 +4,9 @@
 
 #include "core.h"
 #include "loops.h"
+#include "products.h"
 
-enum { OPS = 2048, MOST_ARGS = 8 };
+enum { OPS = 2048, MOST_ARGS = 16 };
 
 /* What the last ops were found to be. `loop.loop` is NULL if the reference must be called. */
 typedef struct {
@@ -13,7 +14,8 @@ typedef struct {
     int updates;  /* the result is a new version of its first operand */
     int adds;     /* `inplace` gives what to add to what */
     int guards;   /* the reference is a front of kind `guarded` */
-    Loop loop;
+    int multiplies; /* the reference is a ufunc for products of matrices, by the loop `product` */
+    Loop loop, product;
 } Way;
 static Way ways[OPS];
 
@@ -69,6 +71,9 @@ static Way *way_of(PyObject *op)
         PyTuple_GET_SIZE(explicit) <= 2 && !is_text(OF(op, Op, primitive), the.name_of, "power"))
         find_loop(&it->loop, function, (int)PyTuple_GET_SIZE(explicit), common_type(explicit),
                   type_of(OF(op, Op, aval), NULL));
+    it->multiplies = PyObject_TypeCheck(function, &PyUFunc_Type) &&
+                     !strcmp(((PyUFuncObject *)function)->name, "matmul");
+    it->product.kinds[0] = 0;
     it->updates = is_text(OF(op, Op, primitive), the.kind, "update");
     it->guards = is_guarded(function);
     it->adds = is_true(OF(op, Op, primitive), the.adds);
@@ -77,9 +82,37 @@ static Way *way_of(PyObject *op)
     return it;
 }
 
+/* The result for NumPy's doubles and Python's floats, new. NULL without an error: there is another
+   operand. */
+static PyObject *double_by_loop(const Loop *it, PyObject *const *values, Py_ssize_t n)
+{
+    double numbers[OPERANDS];
+    char *at[OPERANDS] = {(char *)&numbers[0], (char *)&numbers[1], NULL};
+    npy_intp one = 1, strides[OPERANDS] = {0};
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (Py_TYPE(values[i]) == &PyDoubleArrType_Type)
+            numbers[i] = PyArrayScalar_VAL(values[i], Double);
+        else if (PyFloat_CheckExact(values[i]))
+            numbers[i] = PyFloat_AS_DOUBLE(values[i]);
+        else
+            return NULL;
+    }
+    at[n] = (char *)&numbers[2];
+    it->loop(at, &one, strides, it->data);
+    PyObject *new = PyArrayScalar_New(Double);
+    if (new)
+        PyArrayScalar_ASSIGN(new, Double, numbers[2]);
+    return new;
+}
+
 /* The result for numbers alone, new. NULL without an error: the ufunc must do it. */
 static PyObject *number_by_loop(const Loop *it, PyObject *const *values, Py_ssize_t n)
 {
+    if (it->type == NPY_DOUBLE && it->out == NPY_DOUBLE) {
+        PyObject *out = double_by_loop(it, values, n);
+        if (out || PyErr_Occurred())
+            return out;
+    }
     Number numbers[OPERANDS];
     char *at[OPERANDS] = {(char *)&numbers[0], (char *)&numbers[1], NULL};
     npy_intp one = 1, strides[OPERANDS] = {0}; /* as NumPy has them for numbers */
@@ -123,6 +156,8 @@ static PyObject *computed(PyObject *op, PyObject *const *values, Py_ssize_t n, P
         out = number_by_loop(&way->loop, values, n);
     else if (way->loop.loop && suit_loop(&way->loop, values, n))
         out = (PyObject *)by_loop(&way->loop, values, n);
+    else if (way->multiplies && n == 2 && !is_scalar)
+        out = (PyObject *)product_by(&way->product, OF(op, Op, reference), values[0], values[1], 0);
     if (out || PyErr_Occurred())
         return out;
     out = call ? quiet(call, OF(op, Op, reference), values, n, &again)

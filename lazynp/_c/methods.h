@@ -251,6 +251,8 @@ static PyObject *iterate(PyObject *self, PyObject *const *args, size_t nargsf, P
     Front *front = (Front *)self;
     PyObject *x = PyVectorcall_NARGS(nargsf) == 1 && !names && nothing_staged() ? args[0] : NULL;
     PyObject *aval = x && is_array(x) ? lasting_aval(x) : NULL;
+    if (!aval && x && carries_tangent(x))
+        aval = type_behind(node_of(x));
     if (!aval || PyTuple_GET_SIZE(OF(aval, Aval, shape)) == 0)
         return hand_on(front, args, nargsf, names);
     Iterator *new = PyObject_GC_New(Iterator, &IteratorType);

@@ -140,6 +140,7 @@ typedef struct {
 
 static const Kind KINDS[] = {
     {"elementwise", elementwise, "entries", "primitive"},
+    {"of_floats", of_floats, NULL, NULL},
     {"of_scalars", of_scalars, "operator", "quiet"},
     {"converted", converted, NULL, NULL},
     {"getitem", getitem, NULL, NULL},
@@ -161,6 +162,7 @@ static const Kind KINDS[] = {
     {"replayed", replayed, "rules", "more"},
     {"guarded", guarded, NULL, NULL},
     {"part", part, "places", "shape"},
+    {"product", matrix_product, NULL, NULL},
     {"shaped", shaped, "aligned", "shape"},
     {"bind", bound, NULL, NULL},
     {"record", record_traced, NULL, NULL},
@@ -466,7 +468,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 30) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 31) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -20,13 +20,33 @@ static PyArrayObject *memory_of_dead(PyObject *value)
     return (PyArrayObject *)value;
 }
 
+/* `part += u` of doubles, one after the other or along one axis; whether that was done. */
+static int added_doubles(PyObject *part, PyObject *u)
+{
+    PyArrayObject *to = (PyArrayObject *)part, *from = (PyArrayObject *)u;
+    if (!is_memory(part) || !is_memory(u) || !is_of(to, NPY_DOUBLE) || !is_of(from, NPY_DOUBLE) ||
+        !PyArray_ISWRITEABLE(to) || !PyArray_SAMESHAPE(to, from) || PyArray_SIZE(to) > LOOPED)
+        return 0;
+    int flat = PyArray_NDIM(to) != 1;
+    if ((flat && !(PyArray_IS_C_CONTIGUOUS(to) && PyArray_IS_C_CONTIGUOUS(from))) ||
+        !may_be_written(to, from))
+        return 0;
+    npy_intp step = flat ? (npy_intp)sizeof(double) : PyArray_STRIDE(to, 0);
+    npy_intp other = flat ? (npy_intp)sizeof(double) : PyArray_STRIDE(from, 0);
+    char *at = PyArray_BYTES(to), *add = PyArray_BYTES(from);
+    for (npy_intp i = 0, n = PyArray_SIZE(to); i < n; i++)
+        *(double *)(at + i * step) += *(double *)(add + i * other);
+    return 1;
+}
+
 /* `x[part] += u`, where `inplace` tells the part: x, new. */
 static PyObject *added_to_part(PyObject *op, PyObject *const *values, Py_ssize_t n)
 {
     PyObject *both = PyObject_Vectorcall(OF(op, Op, inplace), values, n, NULL), *out = NULL;
     if (both && PyTuple_CheckExact(both) && PyTuple_GET_SIZE(both) == 2) {
         PyObject *part = PyTuple_GET_ITEM(both, 0);
-        out = PyNumber_InPlaceAdd(part, PyTuple_GET_ITEM(both, 1));
+        PyObject *u = PyTuple_GET_ITEM(both, 1);
+        out = added_doubles(part, u) ? Py_NewRef(part) : PyNumber_InPlaceAdd(part, u);
     }
     if (out)
         Py_SETREF(out, Py_NewRef(values[0]));
@@ -83,9 +103,25 @@ static PyObject *result_of_step(PyObject *step, PyObject *const *values, Py_ssiz
     return out || PyErr_Occurred() ? out : computed(op, values, n, NULL);
 }
 
-/* `run_steps(steps, values)`: the values, and after them the results of the steps. A step is a tuple
-   (op, places of operands, places that nothing reads after it, a bit for each operand that is one of
-   them). */
+/* Put the values of nodes in their places; 0: one is not there, or an error. */
+static int take_values(PyObject *list)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *x = PyList_GET_ITEM(list, i);
+        if (!PyList_CheckExact(x))
+            continue;
+        PyObject *value = operand_there(x);
+        if (!value)
+            return 0;
+        PyList_SET_ITEM(list, i, value);
+        Py_DECREF(x);
+    }
+    return 1;
+}
+
+/* `run_steps(steps, values)`: the values, and after them the results of the steps. Values may be nodes;
+   None: one has no value that is there. A step is a tuple (op, places of operands, places that nothing
+   reads after it, a bit for each operand that is one of them). */
 static PyObject *run_steps(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyObject *steps, *given, *list, *few[MOST_ARGS], **values = few;
@@ -93,6 +129,10 @@ static PyObject *run_steps(PyObject *Py_UNUSED(module), PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O", &PyTuple_Type, &steps, &given))
         return NULL;
     list = PySequence_List(given);
+    if (list && !take_values(list)) {
+        Py_DECREF(list);
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    }
     if (!list)
         return NULL;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(steps); i++) {

@@ -156,7 +156,7 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
     int again = 0;
     if (n != front->operands || names || !nothing_staged() || watched())
         return hand_on(front, args, nargsf, names);
-    if (n == 2 && carries_tangent(args[0]) &&
+    if (n == 2 && (carries_tangent(args[0]) || (is_scalar(args[0]) && carries_tangent(args[1]))) &&
         (is_scalar(args[1]) || is_array(args[1]) || is_python_number(args[1])))
         return PyObject_Vectorcall(front->operator, args, n, NULL);
     for (Py_ssize_t i = 0; i < n; i++) {

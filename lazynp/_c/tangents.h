@@ -17,7 +17,7 @@
     X(LinearTrace, tape) X(LinearTrace, count) X(LinearTracer, trace) X(LinearTracer, aval)        \
     X(LinearTracer, index) X(RuleTemplate, compact) X(RuleTemplate, starts) X(RuleTemplate, moving)
 
-enum { TANGENT_CLASSES = 5, MOST_OPERANDS = 6, MOST_VALUES = 48 };
+enum { TANGENT_CLASSES = 5, MOST_OPERANDS = 16, MOST_VALUES = 48 };
 
 /* The items of `RuleTemplate.compact`. */
 enum { FIXED = 4 }; /* items of an applied template before its operands: see `_tape` */

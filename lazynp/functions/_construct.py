@@ -30,7 +30,7 @@ from lazynp.functions._arguments import (
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import as_its_like, created
 from lazynp.functions._foreign import from_foreign
-from lazynp.functions._nested import assemble, holds_lazy, of_size, opened
+from lazynp.functions._nested import assemble, holds_lazy, of_numbers, of_size, opened
 from lazynp.functions._records import Record
 from lazynp.functions._subclass import of_class, stripped
 from lazynp.primitives import elementwise
@@ -38,7 +38,7 @@ from lazynp.primitives import elementwise
 _make: Any = np.array  # NumPy's stubs lack some of its arguments
 
 
-@created(np.array, anytime=True)
+@created(np.array, anytime=True, first=of_numbers)
 def array(
     object: Any,
     dtype: Any = None,

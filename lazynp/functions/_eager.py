@@ -323,13 +323,13 @@ def _settle(x: NDArray) -> None:
 
 def created(
     reference: Callable[..., Any], *, like: bool = False, anytime: bool = False,
-    itself: int = False,
+    itself: int = False, first: Callable[[Any], Any] | None = None,
 ) -> Callable[[F], F]:  # fmt: skip
     """Decorate a function that makes an array. Its first argument determines the size: a length, a
     shape, a list of the elements, or an array that the result is to be `like`.
 
     anytime: it makes an array of host data at once, in any mode. itself: it returns an array that
-    is its only argument; 2: where NumPy's does.
+    is its only argument; 2: where NumPy's does. first: makes the arrays of some arguments.
     """
 
     def decorate(function: F) -> F:
@@ -338,6 +338,9 @@ def created(
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
+            if first is not None and not kwargs and len(args) == 1:
+                if (made := first(args[0])) is not None:
+                    return made
             if kwargs and overrides(kwargs.get("like")):
                 return _by_its_like(public, *args, **kwargs)
             if USED or "device" in kwargs:
@@ -435,11 +438,10 @@ def handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
                 and (base is value or base is value.base)
             ):
                 return None
-        ndim = result.ndim
-        if not ndim:
+        if not result.ndim:
             return new_array(leaf(result[()]))
         array = new_array(leaf(result))
-        if ndim > 1 and not result.flags.c_contiguous:
+        if result.ndim > 1 and not result.flags.c_contiguous:
             array._order = order_of_strides(result)
         return array
     t = type(result)

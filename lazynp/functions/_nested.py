@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, array_of, as_operand, concrete, from_host, new_array
+from lazynp._array import (
+    Array,
+    Scalar,
+    array_of,
+    as_operand,
+    concrete,
+    from_host,
+    new_array,
+    new_scalar,
+)
 from lazynp._avals import Shape, on_device
 from lazynp._flush import host_value
-from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node, is_tracer
+from lazynp._node import ARGS, AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf
 from lazynp._sizes import Size, Test
 from lazynp._values import knowable
 from lazynp.primitives import elementwise, shaping
@@ -74,9 +83,8 @@ _TOO_DEEP = (
 
 def assemble(tree: Any, dtype: Any = None) -> Array:
     """The array that NumPy would make of a nested list. Raises its ValueError for a ragged list."""
-    if dtype is None and type(tree) is list and (nodes := _traced_numbers(tree)):
-        ones = [shaping.reshape(new_array(n), shape=(1,)) for n in nodes]
-        return shaping.concatenate(*ones, axis=0) if len(ones) > 1 else ones[0]
+    if dtype is None and (stacked := of_numbers(tree)) is not None:
+        return stacked
     pieces: list[Any] = []
     if dtype is not None and np.dtype(dtype).names is not None:  # a tuple is one record
         return new_array(from_host(np.array(_values(tree), dtype), copy=False))
@@ -102,14 +110,41 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
     return out if out.shape == shape else shaping.reshape(out, shape=shape)
 
 
-def _traced_numbers(items: list[Any]) -> list[Node] | None:
-    """The nodes of traced numbers of one dtype: what a derivative finds in most lists."""
-    nodes = [x._read() for x in items if type(x) is Scalar and x._order is None]
-    if not nodes or len(nodes) != len(items) or not all(map(is_tracer, nodes)):
+def of_numbers(tree: Any) -> Array | None:
+    """The array of a list of traced numbers, or of lists of these: what a derivative finds in most
+    lists. They have one dtype; numbers of Python's may stand among float64. None for other lists.
+    """
+    if type(tree) is not list or not tree:
         return None
-    first = aval_of_node(nodes[0])
-    same = all(aval_of_node(n).dtype is first.dtype for n in nodes)
-    return nodes if same and not first.shape and on_device(first.dtype) else None
+    rows = tree if type(tree[0]) is list else [tree]
+    kinds: set[type] = set()
+    for row in rows:
+        if type(row) is not list or len(row) != len(rows[0]):
+            return None
+        kinds.update(map(type, row))
+    if Scalar not in kinds or not kinds <= _NUMBERS:
+        return None
+    items = [x for row in rows for x in row] if rows is tree else tree
+    if kinds != _SCALARS:
+        if int in kinds and not all([-_EXACT <= x <= _EXACT for x in items if type(x) is int]):
+            return None
+        items = [x if type(x) is Scalar else new_scalar(leaf(np.float64(x))) for x in items]
+    traced = {id(x._node[AVAL]): x._node for x in items}
+    first = next((n for n in traced.values() if is_tracer(n)), None)
+    if first is None or not _are_alike(traced.values(), aval_of_node(first).dtype):
+        return None
+    out = shaping.stack(*items)
+    return shaping.reshape(out, shape=(len(rows), len(rows[0]))) if rows is tree else out
+
+
+_SCALARS = {Scalar}
+_NUMBERS = {Scalar, float, int}
+_EXACT = 1 << 53  # integers up to this magnitude are float64
+
+
+def _are_alike(nodes: Iterable[Node], dtype: np.dtype[Any]) -> bool:
+    avals = list(map(aval_of_node, nodes))
+    return on_device(dtype) and all([a.dtype is dtype and not a.shape for a in avals])
 
 
 def _all_known(tree: Any) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy
 
 import lazynp as np
+from lazynp._array import Array
 from lazynp._recorder import local
 from lazynp._values import knowable
 from lazynp.interop._calls import is_traced, refuse
@@ -29,7 +30,7 @@ def plain(x: Any) -> Any:
     if isinstance(x, (tuple, list)):
         values = map(plain, x)
         return list(values) if isinstance(x, list) else tuple(values)
-    if not isinstance(x, np.ndarray) and not hasattr(x, "_read"):
+    if not isinstance(x, Array):
         return x
     if not knowable(x._read()):
         raise TypeError(

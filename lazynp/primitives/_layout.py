@@ -423,7 +423,7 @@ def _transpose_abstract(x: Aval, *, permutation: Axes) -> Aval:
 
 
 def _transpose_reference(x: Any, *, permutation: Axes) -> Any:
-    return np.transpose(x, permutation)
+    return np.asarray(x).transpose(permutation)
 
 
 def _transpose_lower(b: Any, x: Any, *, permutation: Axes) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, In, aval_of, aval_of_operand
+from lazynp._fronts import in_front
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives._layout import reduce_by
@@ -87,12 +88,19 @@ def _dot_general_reference(x: Any, y: Any, *, dimension_numbers: DimensionNumber
 
 
 def _dot_general_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
-    """Products of matrices and vectors that `np.matmul` computes as they are."""
+    """Products of matrices and vectors: `np.matmul`, of transposed views where necessary."""
     (lc, rc), (lb, _) = params["dimension_numbers"]
     x, y = avals
     if lb or len(lc) != 1 or not 0 < x.ndim <= 2 or not 0 < y.ndim <= 2:
         return None
-    return np.matmul if lc[0] == x.ndim - 1 and rc[0] == 0 else None
+    turned = int(lc[0] != x.ndim - 1) + 2 * int(rc[0] != 0)  # bits of the operands
+    if not turned:
+        return np.matmul
+
+    def product(a: Any, b: Any) -> Any:
+        return np.matmul(a.T if turned & 1 else a, b.T if turned & 2 else b)
+
+    return in_front("product", product, function=np.matmul, symbol=turned)
 
 
 def _dot_general_lower(b: Any, x: Any, y: Any, *, dimension_numbers: DimensionNumbers) -> Any:

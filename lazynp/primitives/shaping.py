@@ -1,7 +1,7 @@
 """Primitives that move values without changing them, and the sums that are their transposes.
 
 `_layout` has full, iota, broadcast_in_dim, reduce_sum, reshape, transpose and reverse; `_slicing`
-has slice, update_slice and add_slice; this module has constant, bitcast, concatenate and pad.
+has slice, update_slice and add_slice; this module has constant, bitcast, concatenate, stack, pad.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ __all__ = [
     "reshape",
     "reverse",
     "slice",
+    "stack",
     "transpose",
     "update_case",
     "update_slice",
@@ -289,6 +290,58 @@ concatenate = linear(
     lower=_concatenate_lower,
     transpose=_concatenate_transpose,
     batch=_concatenate_batch,
+)
+
+
+# -- stack -------------------------------------------------------------------------------------
+
+
+def _stack_abstract(*xs: Aval) -> Aval:
+    if not xs:
+        raise ValueError("need at least one number to stack")
+    for x in xs:
+        if x.shape:
+            raise ValueError(f"stack: numbers are required, got shape {x.shape}")
+        if x.dtype != xs[0].dtype:
+            raise TypeError(f"stack: one dtype is required, got {xs[0].dtype}, {x.dtype}")
+    return aval_of((len(xs),), xs[0].dtype)
+
+
+def _stack_reference(*xs: Any) -> Any:
+    return np.array(xs)
+
+
+def _stack_lower(b: Any, *xs: Any) -> Any:
+    ones = [b.reshape(x, (1,)) for x in xs]
+    return b.concatenate(ones, 0) if len(ones) > 1 else ones[0]
+
+
+def _stack_transpose(ct: Any, *xs: Any) -> list[Any]:
+    return [
+        slice_(ct, i, axes=(0,), sizes=(1,), strides=(1,), shape=())
+        if isinstance(x, Undefined)
+        else None
+        for i, x in enumerate(xs)
+    ]
+
+
+def _stack_batch(size: int, batched: Sequence[bool], *xs: Any) -> Any:
+    columns = [
+        reshape(spread(size, is_batched, x, ()), shape=(size, 1))
+        for x, is_batched in zip(xs, batched, strict=True)
+    ]
+    return concatenate(*columns, axis=1)
+
+
+# numbers as a vector
+stack = linear(
+    "stack",
+    operands=None,
+    abstract=_stack_abstract,
+    reference=_stack_reference,
+    lower=_stack_lower,
+    transpose=_stack_transpose,
+    batch=_stack_batch,
 )
 
 

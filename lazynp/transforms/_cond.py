@@ -91,9 +91,10 @@ _CHEAP = {
     "absolute", "add", "bitwise_and", "bitwise_or", "bitwise_xor", "broadcast_in_dim", "check",
     "concatenate", "convert", "equal", "full", "greater", "greater_equal", "less", "less_equal",
     "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply",
-    "negative", "not_equal", "positive", "reshape", "select", "sign", "slice", "square", "subtract",
+    "negative", "not_equal", "positive", "reshape", "select", "sign", "slice", "square", "stack",
+    "subtract",
 }  # fmt: skip
-_FREE = {"check", "broadcast_in_dim", "concatenate", "full", "positive", "reshape"}
+_FREE = {"check", "broadcast_in_dim", "concatenate", "full", "positive", "reshape", "stack"}
 _COSTS = {"divide": 4, "sqrt": 4, "floor_divide": 8, "remainder": 8}
 
 

@@ -58,7 +58,7 @@ def _both(
         nodes = given.nodes
         flat = Flat(given.function, given.structure, has_aux=has_aux)
         outs, program, like = linearize_nodes(flat, given.leaves, nodes, moving(nodes), what)
-        if flat.count != 1 or flat.tree is not None and tree_flatten(flat.tree)[0] is None:
+        if flat.count != 1:
             raise TypeError(f"{what}: the function must return one scalar, got {flat.count} leaves")
         found = _gradient(program, outs, holomorphic, what)
         grads = tree_unflatten(

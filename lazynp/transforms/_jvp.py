@@ -76,7 +76,7 @@ class JVPTracer(Tracer):
             raise TypeError(f"{self.trace.what}: {self.aval} carries a tangent. {named}")
         raise TypeError(
             f"{self.trace.what}: the value of {self.aval} carries a tangent, which float(), "
-            "item(), tolist(), numpy.asarray() or a function that only NumPy has would lose. Use "
+            "tolist(), numpy.asarray() or a function that only NumPy has would lose. Use "
             "stop_gradient(x) where that is meant (or, to store into arrays made by numpy, adopt)"
         )
 

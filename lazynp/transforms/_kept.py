@@ -278,16 +278,14 @@ def _check_constant(a: Any) -> None:
 
 def _run_now(program: _Program, nodes: list[Any]) -> list[Array | None] | None:
     """Run the operations by NumPy, into memory that is free; None if a value is not there."""
-    values = []
-    for n in nodes:
-        value = n
-        if type(n) is list and type(value := n[VALUE]) is not np.ndarray:
-            value = there(n)
-            if value is None:
-                return None
-        values.append(value)
-    first = len(values)
-    values = quiet_result(local.recorder.quiet, fastpath.run_steps, program.steps, values)
+    first = len(nodes)
+    quiet = local.recorder.quiet
+    values = quiet_result(quiet, fastpath.run_steps, program.steps, nodes)
+    if values is None:  # C does not know how to get one
+        values = [there(n) if type(n) is list else n for n in nodes]
+        if any([v is None for v in values]):
+            return None
+        values = quiet_result(quiet, fastpath.run_steps, program.steps, values)
     found: list[Array | None] = []
     for i in program.outs:
         if i is None or i < first:

@@ -388,7 +388,9 @@ _RULES: dict[str, Rule] = {
     "cumsum": _accumulate, "cumprod": _accumulate, "searchsorted": _searched,
 }  # fmt: skip
 # an element of the result is made of elements at its place, and before it
-_PLAIN = {"full", "iota", "broadcast_in_dim", "transpose", "put_mask", "check", "constant"}
+_PLAIN = {
+    "full", "iota", "broadcast_in_dim", "transpose", "put_mask", "check", "constant", "stack",
+}  # fmt: skip
 
 
 @cached()

@@ -183,6 +183,11 @@ def handle_like(x: Any, node: Node) -> Array:
     """A new handle for an argument: a Scalar if the argument was one, read-only if the argument is
     read-only.
     """
+    if type(x) is NDArray:  # `isinstance` would ask it for its class
+        made = new_array(node)
+        if x._flags is not None and not writeable(x):
+            made._flags = {"readonly": True}
+        return made
     if isinstance(x, (Scalar, bool, int, float, complex, np.generic)):
         return new_scalar(node)
     made = new_array(node)

@@ -27,6 +27,7 @@ _SMALL = (
 )
 _FUSED = 1 << 13  # bytes: parts of arrays up to this size are spread out and added in one loop
 _MANY = 8  # parts that are written together
+_SHORT = 64  # elements of a vector whose cotangent is stacked from those of its elements
 Params = dict[str, Any]
 
 
@@ -73,6 +74,10 @@ def written_parts(operands: Sequence[Any], ct: Node, params: Params) -> list[Nod
     return [record(shaping.update_slice, (ct, 0, *starts), params), part]
 
 
+def is_short(aval: Aval) -> bool:
+    return aval.ndim == 1 and surely(aval.size <= _SHORT)
+
+
 class _Parts:
     """Cotangents of parts, with their starts, and of what index arrays took; added up later."""
 
@@ -87,6 +92,8 @@ class _Parts:
 
     def total(self) -> Node:
         total = self.base
+        if not self.taken and (stacked := self._stacked()) is not None:
+            return stacked if total is None else _added(total, stacked)
         for axes, items in self.taken.items():
             total = _put_back(self._zeros() if total is None else total, items, axes)
         for key, items in self.groups.items():
@@ -95,13 +102,29 @@ class _Parts:
                 total = _together(self._zeros() if total is None else total, items, params)
                 continue
             for ct, starts in items:
-                if total is None or not surely(self.aval.nbytes > _FUSED):
+                if total is None or fuses() and not surely(self.aval.nbytes > _FUSED):
                     spread = record(shaping.update_slice, (self._zeros(), ct, *starts), params)
                     total = spread if total is None else _added(total, spread)
                 else:
                     total = _in_place(total, ct, starts, params)
         assert total is not None
         return total
+
+    def _stacked(self) -> Node | None:
+        """The sum if it is a short vector, and the parts are its elements; else None."""
+        if len(self.groups) != 1 or fuses() or not is_short(self.aval):
+            return None
+        ((key, items),) = self.groups.items()
+        size = self.aval.size
+        if dict(key)["shape"] or _SMALL * len(items) < size:
+            return None
+        columns: list[Node | None] = [None] * size
+        for ct, (start,) in items:
+            i = int(start[VALUE]) % size  # elements may be counted from the end
+            before = columns[i]
+            columns[i] = ct if before is None else _added(before, ct)
+        zero = from_host(self.aval.dtype.type(0))
+        return record(shaping.stack, tuple([c or zero for c in columns]), {})
 
     def _zeros(self) -> Node:
         return shaping.full(0, shape=self.aval.shape, dtype=self.aval.dtype)._read()
@@ -138,12 +161,13 @@ def _reshaped(node: Node, shape: tuple[int, ...]) -> Node:
 
 
 def _together(total: Node, items: Sequence[tuple[Node, Sequence[Node]]], params: Params) -> Node:
-    rows = [
-        record(shaping.reshape, (ct,), {"shape": (1, *aval_of_node(ct).shape)}) for ct, _ in items
-    ]
     places = zip(*[[int(s[VALUE]) for s in starts] for _, starts in items], strict=True)
     starts = [from_host(np.array(p, np.int64)) for p in places]
-    stacked = record(shaping.concatenate, tuple(rows), {"axis": 0})
+    if params["shape"]:
+        rows = [_reshaped(ct, (1, *params["shape"])) for ct, _ in items]
+        stacked = record(shaping.concatenate, tuple(rows), {"axis": 0})
+    else:
+        stacked = record(shaping.stack, tuple([ct for ct, _ in items]), {})
     return record(shaping.add_slice, (total, stacked, *starts), params)
 
 
@@ -171,17 +195,20 @@ class Sums:
         tracer, *starts = operands
         if not starts or aval_of_node(starts[0]).shape:  # many slices at once
             return False
-        small = surely(_SMALL * aval_of_node(ct).size <= tracer.aval.size)
-        if not small and (fuses() or not surely(tracer.aval.nbytes > _FUSED)):
+        fused = fuses()
+        element = not fused and not params["shape"] and is_short(tracer.aval)
+        small = element or surely(_SMALL * aval_of_node(ct).size <= tracer.aval.size)
+        if fused and not small:
             return False
+        known = all([isinstance(s[VALUE], np.generic) for s in starts])
         held = self._held.get(tracer)
+        if element and known and type(held) is list:
+            held = self._held[tracer] = _Parts(tracer.aval, held)
         if held is not None and (type(held) is not _Parts or not small):
             total = held.total() if type(held) is _Parts else held
             self._held[tracer] = _in_place(total, ct, starts, params)  # type: ignore[arg-type]
             return True
-        if not small:  # not kept: parts like it may come, each as large as the whole
-            return False
-        if not all([isinstance(s[VALUE], np.generic) for s in starts]):
+        if not small or not known:  # parts like it may come, each as large as the whole
             return False
         if held is None:
             held = self._held[tracer] = _Parts(tracer.aval)

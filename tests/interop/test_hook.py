@@ -375,6 +375,13 @@ SEARCHES: dict[str, Callable[[Any], Any]] = {
     ),
     "root": lambda a: opt.root(_pair, [1.0, 1.0], (a,), tol=1e-13).x,
     "fsolve": lambda a: opt.fsolve(_pair, [1.0, 1.0], args=(a,), xtol=1e-13),
+    "root from an array of NumPy's": lambda a: opt.root(_pair, numpy.ones(2), (a,), tol=1e-13).x,
+    "minimize from an array of NumPy's": lambda a: (
+        opt.minimize(_bowl, numpy.ones(2), (a,), "BFGS", tol=1e-9).x
+    ),
+    "newton from a number of NumPy's": lambda a: opt.newton(
+        _cube, numpy.float64(1.0), args=(a,), tol=1e-13
+    ),
     "minimize": lambda a: opt.minimize(_bowl, [1.0, 1.0], (a,), "BFGS", tol=1e-9).x,
     "minimize closure": lambda a: (
         opt.minimize(

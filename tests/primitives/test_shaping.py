@@ -61,6 +61,8 @@ CASES: dict[str, tuple[Any, list[tuple[int, ...]], dict[str, Any]]] = {
     "concatenate": (shaping.concatenate, [(2, 3), (2, 0), (2, 1)], {"axis": 1}),
     "concatenate empties": (shaping.concatenate, [(0, 2), (0, 2)], {"axis": 0}),
     "concatenate one": (shaping.concatenate, [(2, 2)], {"axis": 0}),
+    "stack": (shaping.stack, [(), (), ()], {}),
+    "stack one": (shaping.stack, [()], {}),
     "pad": (
         shaping.pad, [(2, 3), ()], {"low": (1, 0), "high": (0, 2), "interior": (2, 0)},
     ),
@@ -474,6 +476,9 @@ ERRORS: list[tuple[Any, list[Any], dict[str, Any], type[Exception], str]] = [
     (shaping.concatenate, [F8, aval_of((3,), "f8")], {"axis": 0}, ValueError,
      "all the input arrays must have same number of dimensions, but the array at index 0 has 2 "
      r"dimension\(s\) and the array at index 1 has 1 dimension\(s\)"),
+    (shaping.stack, [], {}, ValueError, "need at least one number to stack"),
+    (shaping.stack, [F8], {}, ValueError, r"numbers are required, got shape \(2, 3\)"),
+    (shaping.stack, [aval_of((), "f8"), aval_of((), "f4")], {}, TypeError, "one dtype is required"),
     (shaping.slice, [F8, aval_of((), "i8")],
      {"axes": (1,), "sizes": (4,), "strides": (1,), "shape": (2, 4)}, ValueError, "do not fit"),
     (shaping.slice, [F8, aval_of((), "i8")],

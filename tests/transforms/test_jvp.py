@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import jacfwd, jvp
+from lazynp import grad, jacfwd, jit, jvp, vmap
 
 
 def test_tangent_follows_values() -> None:
@@ -88,10 +88,31 @@ def test_what_looks_and_what_takes() -> None:
 
     jvp(f, (2.0,), (1.0,))
     assert seen == [(True, 2, "2.0", "2.0")]
-    for take in (float, complex, lambda x: x.item(), lambda x: x.tolist(), numpy.asarray):
+    for take in (float, complex, lambda x: x.tolist(), numpy.asarray):
         with pytest.raises(TypeError, match="stop_gradient"):
             jvp(lambda x, take=take: x * take(x), (2.0,), (1.0,))
     assert float(jvp(lambda x: x * float(np.stop_gradient(x)), (2.0,), (1.0,))[1]) == 2.0
+
+
+def test_an_item_is_a_number_of_pythons_that_stays_traced() -> None:
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])
+
+    def f(x):
+        one = (x[0, 1] * 1).item()
+        return x.item(3) * x.item(1, 0) + x.item((0, 0)) * one + x[:1, :1].item()
+
+    def by_index(x):
+        return x[1, 1] * x[1, 0] + x[0, 0] * x[0, 1] + x[0, 0]
+
+    for transform in (grad, lambda f: jit(grad(f)), lambda f: lambda x: vmap(grad(f))(x[None])[0]):
+        numpy.testing.assert_array_equal(transform(f)(x), transform(by_index)(x))
+    single = np.ones(2, "f4")
+    assert jvp(lambda x: x.item() * single, (2.0,), (1.0,))[1].dtype == numpy.float32
+    for wrong, kind in ((lambda x: x.item(), ValueError), (lambda x: x.item(4), IndexError)):
+        with pytest.raises(kind):
+            grad(wrong)(x)
+        with pytest.raises(kind):
+            wrong(numpy.asarray(x))
 
 
 def test_a_tracer_that_escaped_says_where_it_was_made() -> None:

@@ -10,6 +10,8 @@ import pytest
 import lazynp as np
 from lazynp import check_grads, fori_loop, grad, jit, vmap
 from lazynp.primitives import _index_arrays
+from lazynp.transforms import _kept
+from tests.helpers import fresh_start
 
 
 def elements(x: Any) -> Any:
@@ -89,6 +91,50 @@ def test_as_many_operations_as_there_are_reads() -> None:
 
     for width in (1, 300):
         assert reading(40, width) < 2.1 * reading(20, width)
+
+
+def _steps(f: Any, x: Any) -> list[str]:
+    """The operations of the backward pass that is kept for a gradient without `jit`."""
+    fresh_start()
+    _kept._programs.clear()
+    _kept._seen.clear()
+    with np.config(execution="adaptive", promotion=False):
+        for _ in range(8):  # tapes of the first calls may differ: nothing is known of the loops
+            numpy.asarray(grad(f)(np.array(x)))
+    *_, program = _kept._programs.values()
+    return [op.primitive.name for op, *_ in program.steps]
+
+
+def unpacked(q: Any) -> Any:
+    """A small vector taken apart, put together, and read as a whole too."""
+    for _ in range(4):
+        a, b, c = q
+        q = q + 0.1 * np.array([a * b, b * c, c * a])
+        q = q / np.sqrt((q * q).sum())
+    return q[-1] * q[0] + q[0]
+
+
+def test_elements_of_small_vectors_are_put_together_at_once() -> None:
+    names = _steps(unpacked, X[:3])
+    assert names.count("stack") == 5
+    assert not {"full", "update_slice", "add_slice", "concatenate"} & set(names)
+    x = np.array(X[:3])
+    check_grads(unpacked, (x,), order=2)
+    numpy.testing.assert_allclose(jit(grad(unpacked))(x), grad(unpacked)(x), rtol=1e-12)
+
+
+def test_few_elements_of_a_vector_are_added_in_place() -> None:
+    """Each vector is made of the one before: zeros for what is not read would be most of it."""
+
+    def f(x: Any) -> Any:
+        x = np.concatenate([x, x, x])
+        for i in range(5):
+            x = x * x[i] + x
+        return x.sum()
+
+    names = _steps(f, X)
+    assert "stack" not in names and names.count("add_slice") == 5
+    check_grads(f, (np.array(X),), order=1)
 
 
 def test_nothing_of_the_arrays_size_is_made_in_a_round() -> None:

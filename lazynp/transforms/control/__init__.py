@@ -33,6 +33,7 @@ from lazynp.transforms.control._loops import for_, while_
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import message
 from lazynp.transforms.control._names import jumps, names
+from lazynp.transforms.control._numbers import STANDING
 from lazynp.transforms.control._reductions import reduced, summed
 from lazynp.transforms.control._sequences import sequence
 from lazynp.transforms.control._source import (
@@ -74,7 +75,8 @@ for _function in (
 operators.append(_Operators)
 
 __all__ = [
-    "PURE", "CannotStage", "Door", "Front", "TooLong", "bounds_only", "converted", "copied",
+    "PURE", "STANDING", "CannotStage", "Door", "Front", "TooLong", "bounds_only", "converted",
+    "copied",
     "front_of", "inner_codes", "is_rewritten", "jumps",
     "is_users", "names", "plain_of", "pythons", "session", "transplanted", "undecided",
     "whole_tree",

@@ -25,7 +25,7 @@ from lazynp._array import Array
 from lazynp._memo import Memo
 from lazynp.transforms.control._letters import Letter
 from lazynp.transforms.control._names import Unsupported
-from lazynp.transforms.control._numbers import OF_TRACED
+from lazynp.transforms.control._numbers import OF_TRACED, STANDING
 from lazynp.transforms.control._rewrite import is_affected, rewritten
 from lazynp.transforms.control._source import RUNTIME, compiled, inner_codes, plain_of, tree_of
 from lazynp.transforms.control._state import (
@@ -241,9 +241,11 @@ def _calls_users(function: FunctionType, node: ast.AST) -> bool:
             return f.id in {"map", "filter"}  # another builtin, or unbound
         if isinstance(value, FunctionType):
             return is_users(value.__code__) or _transforms(value) or _is_mapping(value)
-        if isinstance(value, np.vectorize) or value is math:
+        if isinstance(value, np.vectorize) or value is math or id(value) in STANDING:
             return True  # its functions take traced numbers only where they are replaced
         name = value.__name__ if isinstance(value, type(np)) else type(value).__module__
+        if name in _MATHS:
+            return True
         name = value.__module__ if isinstance(value, type) else name
         return (name or "").partition(".")[0] not in PURE
 
@@ -253,6 +255,7 @@ def _calls_users(function: FunctionType, node: ast.AST) -> bool:
 # -- the operator ----------------------------------------------------------------------------------
 
 PURE = {"numpy", "lazynp", "math", "cmath"}
+_MATHS = {"lazynp.interop.math", "lazynp.interop.cmath"}  # what stands for `math` and `cmath`
 _METHODS = frozenset(dir(np.ndarray)) | frozenset(dir(str)) | frozenset(dir(dict))
 _BUILTINS = {
     abs, len, min, max, sum, range, enumerate, zip, reversed, int, float, complex, bool, tuple,
@@ -274,7 +277,8 @@ _GIVING_COPIES = {"sort", "partition"}  # as functions; as methods they write th
 def call(function: Any) -> Any:
     """The function that a call calls."""
     session.check_time()
-    function = plain_of(function)
+    standing = STANDING.get(id(function))
+    function = standing if standing in OF_TRACED else plain_of(function)
     if session.draws is not None and (drawing := session.draws.of(function)) is not None:
         return drawing
     if isinstance(function, (FunctionType, MethodType, functools.partial)):

@@ -336,6 +336,8 @@ def _tested(function: Any, compute: Any) -> Any:
     return of
 
 
+# by the ids of functions of ours that stand for those of `math` and `cmath`: these
+STANDING: dict[int, Any] = {}
 _e = elementwise
 _FAILURES: dict[str, tuple[Any, _Check]] = {
     "sqrt": (_e.sqrt, _negative), "cbrt": (_e.cbrt, _no_failures), "exp": (_e.exp, _range),

@@ -26,7 +26,7 @@ PURE_SUITE = $(filter-out %/test_creation.py %/test_host_dtypes.py %/test_stride
 # the doctests of lazynp and of the documents
 DOCTESTS = lazynp $(wildcard README.md docs/*.md)
 
-.PHONY: demo test search soak test-full lint format doctest docs bench dist clean
+.PHONY: everything demo test search soak test-full lint format doctest docs bench dist clean
 .NOTPARALLEL:
 .PRECIOUS: $(VENV)/.installed-%
 
@@ -116,6 +116,10 @@ clean:
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.13 with venv and pip found; set PYTHON=" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+
+# all of it, at the price of one build
+everything: $(VENV)/.installed-dev,demo
+	@touch $(addprefix $(VENV)/.installed-,test dev docs demo bench)
 
 $(VENV)/.installed-%: pyproject.toml setup.py $(wildcard lazynp/_c/*) | $(BIN)/python
 	@echo "== installing lazynp[$*] into $(VENV)"

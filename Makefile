@@ -15,10 +15,10 @@ PYTEST := LAZYNP_CACHE=off OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytho
 SUITE ?= tests array_api_tests
 # Neighbouring tests share programs: a process keeps them together, and takes others' when it is idle.
 PARALLEL := -q -n $(JOBS) --dist worksteal
-# Most programs of tests run once, and optimising takes LLVM longer than all else. So few tests run
-# what users run: these, array_api_tests, those of other Pythons in .ci/run, all of `make test-full`.
+# Under "compiled" most programs run once, and LLVM's optimising takes longer than all else. What
+# users run is compiled by the adaptive suite, by array_api_tests, and by these.
 UNOPTIMIZED := XLA_FLAGS=--xla_backend_optimization_level=0
-OPTIMIZED = $(addprefix tests/,functions lowering pallas primitives programs test_tiers.py)
+OPTIMIZED := tests/programs tests/test_tiers.py
 # As if at the beginning of a program or in long loops of small operations, a composed function is NumPy's own: comparing values with
 # NumPy's would compare NumPy with itself. These files test what lazynp adds there: views and what
 # is written through them, memory order, kinds of results, operators and ufuncs with their options.
@@ -42,13 +42,11 @@ demo: $(VENV)/.installed-demo
 # each suite in its own session, because both define hypothesis profiles with these names
 test: $(VENV)/.installed-test
 	echo "== tests, execution=adaptive"
-	LAZYNP_EXECUTION=adaptive $(PYTEST) $(PARALLEL) $(OPTIMIZED)
-	$(UNOPTIMIZED) LAZYNP_EXECUTION=adaptive \
-		$(PYTEST) $(PARALLEL) tests $(addprefix --ignore=,$(OPTIMIZED))
+	LAZYNP_EXECUTION=adaptive $(PYTEST) $(PARALLEL) tests
 	echo "== tests, execution=compiled"
-	LAZYNP_EXECUTION=compiled $(PYTEST) $(PARALLEL) tests/programs tests/test_tiers.py
+	LAZYNP_EXECUTION=compiled $(PYTEST) $(PARALLEL) -m "not own_policy" $(OPTIMIZED)
 	$(UNOPTIMIZED) LAZYNP_EXECUTION=compiled $(PYTEST) $(PARALLEL) -m "not own_policy" tests \
-		--ignore=tests/programs --ignore=tests/test_tiers.py
+		$(addprefix --ignore=,$(OPTIMIZED))
 	echo "== tests, execution=reference"
 	LAZYNP_EXECUTION=reference $(PYTEST) $(PARALLEL) -m "not own_policy" tests
 	for tier in adaptive compiled reference; do \

@@ -13,8 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
 # Idle BLAS threads spin. While tests use every core, that costs more than the threads gain.
 PYTEST := LAZYNP_CACHE=off OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 SUITE ?= tests array_api_tests
-# Neighbouring tests share programs: a process keeps them together, and takes others' when it is idle.
-PARALLEL := -q -n $(JOBS) --dist worksteal
+PARALLEL := -q -n $(JOBS)
 # Under "compiled" most programs run once, and LLVM's optimising takes longer than all else. What
 # users run is compiled by the adaptive suite, by array_api_tests, and by these.
 UNOPTIMIZED := XLA_FLAGS=--xla_backend_optimization_level=0

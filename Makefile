@@ -13,6 +13,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
 # Idle BLAS threads spin. While tests use every core, that costs more than the threads gain.
 PYTEST := LAZYNP_CACHE=off OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 SUITE ?= tests array_api_tests
+PARALLEL := -q -n $(JOBS)
+# Under "compiled" most programs run once, and LLVM's optimising takes longer than all else. What
+# users run is compiled by the adaptive suite, by array_api_tests, and by these.
+UNOPTIMIZED := XLA_FLAGS=--xla_backend_optimization_level=0
+OPTIMIZED := tests/programs tests/test_tiers.py
 # As if at the beginning of a program or in long loops of small operations, a composed function is NumPy's own: comparing values with
 # NumPy's would compare NumPy with itself. These files test what lazynp adds there: views and what
 # is written through them, memory order, kinds of results, operators and ufuncs with their options.
@@ -26,7 +31,7 @@ PURE_SUITE = $(filter-out %/test_creation.py %/test_host_dtypes.py %/test_stride
 # the doctests of lazynp and of the documents
 DOCTESTS = lazynp $(wildcard README.md docs/*.md)
 
-.PHONY: demo test search soak test-full lint format doctest docs bench dist clean
+.PHONY: everything demo test search soak test-full lint format doctest docs bench dist clean
 .NOTPARALLEL:
 .PRECIOUS: $(VENV)/.installed-%
 
@@ -35,33 +40,40 @@ demo: $(VENV)/.installed-demo
 
 # each suite in its own session, because both define hypothesis profiles with these names
 test: $(VENV)/.installed-test
-	for suite in $(SUITE); do for tier in adaptive compiled reference; do \
-		echo "== $$suite, execution=$$tier"; \
-		few=; [ $$suite-$$tier = array_api_tests-compiled ] && few=--hypothesis-profile=quick; \
-		once=; [ $$tier = adaptive ] || once="not own_policy"; \
-		LAZYNP_EXECUTION=$$tier $(PYTEST) -q -n $(JOBS) $$few -m "$$once" $$suite || exit 1; \
-	done; done
+	echo "== tests, execution=adaptive"
+	LAZYNP_EXECUTION=adaptive $(PYTEST) $(PARALLEL) tests
+	echo "== tests, execution=compiled"
+	LAZYNP_EXECUTION=compiled $(PYTEST) $(PARALLEL) -m "not own_policy" $(OPTIMIZED)
+	$(UNOPTIMIZED) LAZYNP_EXECUTION=compiled $(PYTEST) $(PARALLEL) -m "not own_policy" tests \
+		$(addprefix --ignore=,$(OPTIMIZED))
+	echo "== tests, execution=reference"
+	LAZYNP_EXECUTION=reference $(PYTEST) $(PARALLEL) -m "not own_policy" tests
+	for tier in adaptive compiled reference; do \
+		echo "== array_api_tests, execution=$$tier"; \
+		few=; [ $$tier = compiled ] && few=--hypothesis-profile=quick; \
+		LAZYNP_EXECUTION=$$tier $(PYTEST) $(PARALLEL) $$few array_api_tests || exit 1; \
+	done
 	for where in first loop; do \
 		echo "== as if at the beginning of a program (first), or in long loops of small operations: $$where"; \
 		LAZYNP_TEST_EAGER=$$where LAZYNP_EXECUTION=adaptive \
-			$(PYTEST) -q -n $(JOBS) $(EAGER_SUITE) -k "not compiled and not reference" || exit 1; \
+			$(PYTEST) $(PARALLEL) $(EAGER_SUITE) -k "not compiled and not reference" || exit 1; \
 		echo "== the same without the hot path in C"; \
 		LAZYNP_PURE_PYTHON=1 LAZYNP_TEST_EAGER=$$where LAZYNP_EXECUTION=adaptive \
-			$(PYTEST) -q -n $(JOBS) $(PURE_SUITE) -k "not compiled and not reference" || exit 1; \
+			$(PYTEST) $(PARALLEL) $(PURE_SUITE) -k "not compiled and not reference" || exit 1; \
 	done
 	for module in numpy array_api_strict; do \
 		echo "== array_api_tests, tried on $$module"; \
-		ARRAY_API_TESTS_MODULE=$$module $(PYTEST) -q -n $(JOBS) array_api_tests || exit 1; \
+		ARRAY_API_TESTS_MODULE=$$module $(PYTEST) $(PARALLEL) array_api_tests || exit 1; \
 	done
 	echo "== array_api_tests, with jit, execution=reference"
 	ARRAY_API_TESTS_JIT=1 LAZYNP_EXECUTION=reference \
-		$(PYTEST) -q -n $(JOBS) --hypothesis-profile=quick array_api_tests
+		$(PYTEST) $(PARALLEL) --hypothesis-profile=quick array_api_tests
 
 # What this finds, it may find in code that nobody has touched: it names the seed.
 search: $(VENV)/.installed-test
 	for suite in $(SUITE); do \
 		echo "== $$suite, searching with a fresh seed"; \
-		$(PYTEST) -q -n $(JOBS) -m hypothesis --hypothesis-profile=fresh $$suite || exit 1; \
+		$(PYTEST) $(PARALLEL) -m hypothesis --hypothesis-profile=fresh $$suite || exit 1; \
 	done
 
 # Processes that do what programs do over weeks; what it finds is printed with its seed.
@@ -71,12 +83,12 @@ soak: $(VENV)/.installed-test
 test-full: $(VENV)/.installed-test
 	for tier in compiled adaptive reference; do for suite in $(SUITE); do \
 		echo "== $$suite, many examples, execution=$$tier"; \
-		LAZYNP_EXECUTION=$$tier $(PYTEST) -q -n $(JOBS) --hypothesis-profile=full $$suite || exit 1; \
+		LAZYNP_EXECUTION=$$tier $(PYTEST) $(PARALLEL) --hypothesis-profile=full $$suite || exit 1; \
 	done; done
 	for tier in compiled reference; do \
 		echo "== array_api_tests, many examples, with jit, execution=$$tier"; \
 		ARRAY_API_TESTS_JIT=1 LAZYNP_EXECUTION=$$tier \
-			$(PYTEST) -q -n $(JOBS) --hypothesis-profile=full array_api_tests || exit 1; \
+			$(PYTEST) $(PARALLEL) --hypothesis-profile=full array_api_tests || exit 1; \
 	done
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m array_api_tests.broken --each
 
@@ -116,6 +128,10 @@ clean:
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.13 with venv and pip found; set PYTHON=" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+
+# all of it, at the price of one build
+everything: $(VENV)/.installed-dev,demo
+	@touch $(addprefix $(VENV)/.installed-,test dev docs demo bench)
 
 $(VENV)/.installed-%: pyproject.toml setup.py $(wildcard lazynp/_c/*) | $(BIN)/python
 	@echo "== installing lazynp[$*] into $(VENV)"

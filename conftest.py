@@ -1,9 +1,12 @@
-"""The hypothesis profile `fresh` of both suites: a seed that prints itself, and a limit of time."""
+"""Of both suites: the hypothesis profile `fresh`, whose seed prints itself and whose time is
+limited; bytecode and garbage."""
 
 from __future__ import annotations
 
+import gc
 import os
 import random
+import sys
 import time
 
 import pytest
@@ -42,3 +45,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if _is_fresh(item.config) and time.monotonic() > _began + SECONDS:
         pytest.skip(f"{SECONDS:.0f} s of searching are over")
+
+
+def pytest_collection() -> None:
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Tests themselves are kept as bytecode. A script that tests write is not: one of the same
+    size, written within the same second, would be taken for the one before.
+    """
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # for processes that tests start
+    # The tests live to the end: millions of objects, and two seconds of each `gc.collect()`.
+    gc.enable()
+    gc.collect()
+    gc.freeze()

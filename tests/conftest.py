@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,24 +73,28 @@ def room_in_tables() -> None:
 
 
 # What these files test does not depend on who runs what is recorded: rules and lowered text, which
-# are compared directly; kernels, processes and libraries; functions and loops that are staged.
+# are compared directly; kernels, processes, libraries and other devices; functions and loops that
+# are staged; scripts, pages, and what sets a policy itself.
 # `make test` runs them once, like tests with a policy of their own; `make test-full` always.
 _ONCE = (
-    "distributed/", "interop/", "lowering/", "pallas/", "primitives/", "functions/test_json.py",
-    "functions/test_moving.py", "functions/test_parts.py", "functions/test_series.py",
-    "test_clock.py",
-    "test_in_place_programs.py", "test_loops_with_state.py", "test_scale_figures.py",
-    "test_temporaries.py", "transforms/test_bounded_loops.py", "transforms/test_buckets.py",
-    "transforms/test_control.py", "transforms/test_divided.py",
-    "transforms/test_decided_sizes.py", "transforms/test_elements.py",
-    "transforms/test_exchanged.py", "transforms/test_existing_code.py",
-    "transforms/test_functions_of_sizes.py", "transforms/test_given_functions.py",
-    "transforms/test_growing.py", "transforms/test_in_place_loops.py",
-    "transforms/test_picked_arrays.py", "transforms/test_python_loops",
-    "transforms/test_recipes.py", "transforms/test_staged_builtins.py",
+    "distributed/", "interop/", "lowering/", "pallas/", "primitives/",
+    "functions/test_json.py", "functions/test_moving.py", "functions/test_parts.py",
+    "functions/test_series.py", "test_adding_a_function.py", "test_benchmarks.py",
+    "test_clock.py", "test_collector.py", "test_coverage_page.py", "test_devices.py",
+    "test_in_place_programs.py", "test_index.py", "test_loading.py", "test_loops_with_state.py",
+    "test_on_devices.py", "test_placed.py", "test_rooms.py", "test_scale_figures.py",
+    "test_script.py", "test_temporaries.py", "transforms/test_bounded_loops.py",
+    "transforms/test_buckets.py", "transforms/test_control.py",
+    "transforms/test_decided_sizes.py", "transforms/test_divided.py",
+    "transforms/test_elements.py", "transforms/test_exchanged.py",
+    "transforms/test_existing_code.py", "transforms/test_functions_of_sizes.py",
+    "transforms/test_given_functions.py", "transforms/test_growing.py",
+    "transforms/test_in_place_loops.py", "transforms/test_picked_arrays.py",
+    "transforms/test_python_loops", "transforms/test_recipes.py",
+    "transforms/test_rule_checks.py", "transforms/test_shard_map.py",
+    "transforms/test_sized_contexts.py", "transforms/test_sized_loops.py",
+    "transforms/test_sized_transforms.py", "transforms/test_staged_builtins.py",
     "transforms/test_trees.py",
-    "transforms/test_shard_map.py", "transforms/test_sized_loops.py",
-    "transforms/test_sized_contexts.py", "transforms/test_sized_transforms.py",
 )  # fmt: skip
 _HERE = os.path.dirname(__file__) + os.sep
 
@@ -101,10 +106,20 @@ def _sets_the_policy(item: pytest.Item) -> bool:
     return any(v in ("adaptive", "compiled", "reference") for v in named)
 
 
+def _once(path: Path) -> bool:
+    name = str(path).removeprefix(_HERE).replace(os.sep, "/")
+    return name.startswith(_ONCE) or f"{name}/" in _ONCE
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files whose tests are all deselected are not read."""
+    without = config.getoption("markexpr") == "not own_policy"
+    return True if without and _once(collection_path) else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        path = str(item.path).removeprefix(_HERE).replace(os.sep, "/")
-        if path.startswith(_ONCE) or _sets_the_policy(item):
+        if _once(item.path) or _sets_the_policy(item):
             item.add_marker(pytest.mark.own_policy)
 
 

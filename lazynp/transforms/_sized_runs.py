@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._allowance import Allowance, most
 from lazynp._array import Array, new_array
 from lazynp._extents import Numbers, mapped
 from lazynp._flush import host_value
@@ -58,10 +59,15 @@ class _Piece:
     after: list[Eqn]
     reads: list[tuple[Atom, Any]]
     known: dict[tuple[int, ...], Jaxpr] = field(default_factory=dict)
+    largest: int = 1  # the largest size that was met
+
+    def __post_init__(self) -> None:
+        self.limit = Allowance(lambda: most(self.largest))
 
     def at(self, values: Values, numbers: Any) -> Jaxpr:
         """The program where the sizes have these values."""
         key = tuple([values[a] for a in self.atoms])
+        self.largest = max(self.largest, *key)
         found = self.known.get(key)
         if found is None:
             found = with_values(self.jaxpr, numbers, [values[a] for a in self.held])
@@ -148,9 +154,11 @@ class Pieces:
         for piece in self.pieces:
             program = piece.jaxpr
             if program.eqns:
-                program = piece.at(values, numbers) if piece.atoms else program
+                limit: dict[str, Any] = {}
+                if piece.atoms:
+                    program, limit = piece.at(values, numbers), {"compiled": piece.limit}
                 taken = map(read, piece.jaxpr.inputs[len(piece.held) :])
-                outs = jit_call(*taken, jaxpr=program, name=name)
+                outs = jit_call(*taken, jaxpr=program, name=name, **limit)
                 env.update(zip(piece.jaxpr.outputs, outs, strict=True))
             for eqn in piece.after:
                 driver = DRIVERS[eqn.primitive.name]

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._allowance import Allowance, most
 from lazynp._array import Array, new_array
 from lazynp._extents import Numbers, mapped
 from lazynp._flush import host_value
@@ -24,6 +23,7 @@ from lazynp._recorder import local
 from lazynp._sizes import Atom
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._call import jit_call
+from lazynp.transforms._direct import Earnings
 from lazynp.transforms._sizing import (
     Own,
     Required,
@@ -59,15 +59,18 @@ class _Piece:
     after: list[Eqn]
     reads: list[tuple[Atom, Any]]
     known: dict[tuple[int, ...], Jaxpr] = field(default_factory=dict)
-    largest: int = 1  # the largest size that was met
+    earnings: Earnings = field(default_factory=Earnings)
 
-    def __post_init__(self) -> None:
-        self.limit = Allowance(lambda: most(self.largest))
+    def call(self, values: Values, numbers: Any, taken: list[Array], name: str) -> list[Array]:
+        """The results where the sizes have these values."""
+        if not self.atoms:
+            return list(jit_call(*taken, jaxpr=self.jaxpr, name=name))
+        sizes = tuple([values[a] for a in self.atoms])
+        return self.earnings.call(self.at(values, numbers), sizes, taken, name)
 
     def at(self, values: Values, numbers: Any) -> Jaxpr:
         """The program where the sizes have these values."""
         key = tuple([values[a] for a in self.atoms])
-        self.largest = max(self.largest, *key)
         found = self.known.get(key)
         if found is None:
             found = with_values(self.jaxpr, numbers, [values[a] for a in self.held])
@@ -152,13 +155,9 @@ class Pieces:
             return literal(a) if isinstance(a, Literal) else env[a]
 
         for piece in self.pieces:
-            program = piece.jaxpr
-            if program.eqns:
-                limit: dict[str, Any] = {}
-                if piece.atoms:
-                    program, limit = piece.at(values, numbers), {"compiled": piece.limit}
-                taken = map(read, piece.jaxpr.inputs[len(piece.held) :])
-                outs = jit_call(*taken, jaxpr=program, name=name, **limit)
+            if piece.jaxpr.eqns:
+                taken = list(map(read, piece.jaxpr.inputs[len(piece.held) :]))
+                outs = piece.call(values, numbers, taken, name)
                 env.update(zip(piece.jaxpr.outputs, outs, strict=True))
             for eqn in piece.after:
                 driver = DRIVERS[eqn.primitive.name]

@@ -7,7 +7,6 @@ of a program that runs once, would cost more than running it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 

@@ -148,7 +148,9 @@ def _of_call(name: str, params: dict[str, Any]) -> Cost:
     """
     if name == "jit":
         return DISPATCH + (
-            _AT_ONCE if params.get("compiled") else by_reference(params["jaxpr"])
+            _AT_ONCE
+            if params.get("compiled") in (True, "generic")
+            else by_reference(params["jaxpr"])
         ), 0.0
     steps = sum(len(j.eqns) for j in jaxprs_in(params)) * _rounds(params)
     return 1.0 + 2.0 * steps, 1.0 + 0.1 * steps

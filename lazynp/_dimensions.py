@@ -262,6 +262,11 @@ def scalar_of(size: Size) -> Scalar:
     return found
 
 
+def as_operand(x: Dim) -> Any:
+    """A place in an axis as an operand of a primitive."""
+    return scalar_of(x) if type(x) is Size else x
+
+
 def as_start(x: Dim) -> Any:
     """A place in an axis as an operand of a slice."""
     return scalar_of(x)._read() if type(x) is Size else x

@@ -91,7 +91,7 @@ def _by_program(
             if alone is not None:
                 _alone.put(nodes[0][OP], alone)
         run_compiled(plan, nodes, leaves, slots)
-        if plan.watch is None or plan.watch.candidates:
+        if not plan.limited and (plan.watch is None or plan.watch.candidates):
             after_run(plan, nodes, asked)
     except lowering.Unfinished:
         if plan.at_once:

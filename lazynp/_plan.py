@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _cost, lowering
+from lazynp._allowance import Allowance
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Jaxpr, Var
@@ -73,6 +74,7 @@ class Plan:
         "family", "varying", "programs", "current", "jaxpr", "reason", "runs", "runs_seen", "owed",
         "costs", "zero_slots", "tier", "watch", "lean", "left_out", "regrets", "tied",
         "repeated", "verdict", "at_once", "_waiting",
+        "limited", "_limits",
     )  # fmt: skip
 
     def __init__(
@@ -87,7 +89,9 @@ class Plan:
         # whether there is a call that is compiled when it is first met: see `transforms/_call`
         kinds = [s.op.params.get("compiled", False) for s in steps]
         self._waiting = lowering.Waiting()
-        self.at_once = "generic" if "generic" in kinds else any(kinds)
+        self._limits = tuple({k for k in kinds if isinstance(k, Allowance)})
+        self.limited = bool(self._limits)
+        self.at_once = "generic" if "generic" in kinds else True in kinds
         self.slot_avals: dict[int, Aval] = {}
         self.start_slots: set[int] = set()
         for step in steps:
@@ -164,8 +168,16 @@ class Plan:
 
         It does so under "compiled" too, if a program keeps changing its shapes (results of masks,
         triangular loops): a few of its forms are compiled, the others have to earn it. Under
-        "compiled", a `jit` has earned it.
+        "compiled", a `jit` has earned it. A function of sizes has programs for few of them.
         """
+        return self._by_cost() or not (self.programs or self._allowed())
+
+    def _allowed(self) -> bool:
+        """Whether the functions that are called may have one more program."""
+        self._limits = tuple([k for k in self._limits if not k.take()])
+        return not self._limits
+
+    def _by_cost(self) -> bool:
         if config.execution == "compiled":
             if self.programs or _families.get(self.family, 0) < _VARIANTS:
                 return False
@@ -223,7 +235,7 @@ class Plan:
         if self.constants is None:
             self.constants = list(slots)
             self.zero_slots = [k for k, v in enumerate(slots) if has_zero(v)]
-            if self.at_once == "generic":
+            if self.limited or self.at_once == "generic":
                 self.varying = frozenset(self.slot_avals)
             return
         changed = {

@@ -80,6 +80,10 @@ def _operation(op: str, a: Dim, b: Dim, least: int | None) -> Size:
 # -- sizes -----------------------------------------------------------------------------------------
 
 
+def _comparing(name: str) -> Callable[[Any, Any], Any]:
+    return lambda self, other: compared(name, self, other)
+
+
 class Size:
     """A polynomial with integer coefficients over atoms, never a constant. Immutable."""
 
@@ -228,20 +232,11 @@ class Size:
             return True
         return compared("equal", self, other)
 
-    def __ne__(self, other: Any) -> Any:
-        return compared("not_equal", self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return compared("less", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return compared("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return compared("greater", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return compared("greater_equal", self, other)
+    __ne__ = _comparing("not_equal")
+    __lt__ = _comparing("less")
+    __le__ = _comparing("less_equal")
+    __gt__ = _comparing("greater")
+    __ge__ = _comparing("greater_equal")
 
     def __bool__(self) -> bool:
         low, _ = bounds(self)
@@ -252,13 +247,7 @@ class Size:
     def __index__(self) -> int:
         raise undecided(self)
 
-    __int__ = __index__
-
-    def __float__(self) -> float:
-        raise undecided(self)
-
-    def __complex__(self) -> complex:
-        raise undecided(self)
+    __int__ = __float__ = __complex__ = __index__  # type: ignore[assignment]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise undecided(self)
@@ -323,7 +312,7 @@ def _plain(x: Any) -> Any:
 
 
 def _is_dim(x: Any) -> bool:
-    return type(x) is Size or isinstance(x, (int, np.integer))
+    return type(x) is Size or issubclass(type(x), (int, np.integer))  # `isinstance` takes Scalars
 
 
 def _terms(x: Dim) -> dict[Monomial, int]:
@@ -414,12 +403,27 @@ def _extreme(op: str, a: Dim, b: Dim, most: bool) -> Dim:
         return a if most else b
     if high is not None and high <= 0:
         return b if most else a
+    for one, other in ((a, b), (b, a)):
+        part = _undominated(op, one, other, most)
+        if part is not None:
+            return _extreme(op, part, other, most)
     if type(a) is not Size or (type(b) is Size and str(b) < str(a)):
         a, b = b, a
     ends = [bounds(x)[0] for x in (a, b)]
     known = [e for e in ends if e is not None]
     least = max(known, default=None) if most else min(known) if len(known) == 2 else None
     return _operation(op, a, b, least)
+
+
+def _undominated(op: str, a: Dim, b: Dim, most: bool) -> Dim | None:
+    """Of maximum(p, q) + r beside b: p + r, if q + r is never greater than b."""
+    for atom in a.atoms() if type(a) is Size else ():
+        if atom.op == op and a.terms.get((atom,)) == 1:
+            for kept, left in (atom.args, atom.args[::-1]):
+                low, high = bounds(_replaced(a, atom, left) - b)
+                if high is not None and high <= 0 if most else low is not None and low >= 0:
+                    return _replaced(a, atom, kept)
+    return None
 
 
 def _unless_zero(divide: Callable[[Dim, Dim], Dim]) -> Callable[[Dim, Dim], Dim]:
@@ -436,15 +440,16 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 # -- what is known for all values ------------------------------------------------------------------
 
 
-def bounds(x: Dim) -> tuple[int | None, int | None]:
-    """The least and the greatest that a size may be; None: not known."""
+def bounds(x: Dim, depth: int = 2) -> tuple[int | None, int | None]:
+    """The least and the greatest that it may be; None: not known. depth: of maxima looked at."""
     if type(x) is not Size:
         return int(x), int(x)
-    low, high = _interval(x)
+    low, high = interval(x.terms)
     # of maximum(y, k) - z, both y - z and k - z are at most that, and one is at least
-    for a in x.atoms():
+    for a in x.atoms() if depth else ():
         if a.op in ("maximum", "minimum") and x.terms.get((a,)) in (1, -1):
-            lows, highs = zip(*[_interval(_replaced(x, a, arg)) for arg in a.args], strict=True)
+            ends = [bounds(_replaced(x, a, arg), depth - 1) for arg in a.args]
+            lows, highs = zip(*ends, strict=True)
             up = (a.op == "maximum") == (x.terms[(a,)] == 1)  # the greater of the two
             low = most([low, *(lows if up else [least_of(lows)])])
             high = fewest([high, *(highs if not up else [greatest_of(highs)])])
@@ -454,10 +459,6 @@ def bounds(x: Dim) -> tuple[int | None, int | None]:
 def _replaced(x: Size, atom: Atom, by: Dim) -> Dim:
     count = x.terms[(atom,)]
     return x - _product(_made({(atom,): 1}), count) + _product(by, count)
-
-
-def _interval(x: Dim) -> tuple[int | None, int | None]:
-    return interval(_terms(x))
 
 
 def compared(name: str, a: Dim, b: Any) -> Any:

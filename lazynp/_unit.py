@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _cost, _reference, lowering
+from lazynp._allowance import Allowance
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._cutsites import PROMISING
@@ -251,12 +252,17 @@ def _by_host(op: Op) -> bool:
     return _cost.better_by_host(op.primitive, op.params, op.explicit, outs)
 
 
+def _is_limited(op: Op) -> bool:
+    """Whether it calls a function that may have few programs."""
+    return isinstance(op.params.get("compiled"), Allowance)
+
+
 class Shape:
     """What two rounds in succession show of the structure of one."""
 
     def __init__(self, part: list[Node], after: list[Node]) -> None:
         self.ops: list[Op] = [n[OP] for n in part]
-        self.possible = not any(op.host for op in self.ops)
+        self.possible = not any(op.host or _is_limited(op) for op in self.ops)
         places = {id(n): i for i, n in enumerate(part)}
         leaves: dict[int, int] = {}
         found: list[Node] = []

@@ -13,7 +13,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._avals import Shape, native
 from lazynp._devices import find
-from lazynp._dimensions import length_of
+from lazynp._dimensions import as_operand, length_of
 from lazynp._extents import known_empty
 from lazynp._flush import host_value
 from lazynp._node import leaf
@@ -263,7 +263,8 @@ def part(x: Array, axis: int, start: int, stop: int) -> Array:
     if size is x.shape[axis] or not known_empty(size) and size == x.shape[axis]:
         return own(x)
     shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
-    return shaping.slice(x, start, axes=(axis,), sizes=(size,), strides=(1,), shape=shape)
+    one: dict[str, Any] = {"axes": (axis,), "sizes": (size,), "strides": (1,), "shape": shape}
+    return shaping.slice(x, as_operand(start), **one)
 
 
 def taken(x: Array, index: Any, axis: int) -> Array:

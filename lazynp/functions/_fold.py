@@ -13,6 +13,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._config import config
+from lazynp._dimensions import as_operand
 from lazynp._extents import known_empty, slice_extent
 from lazynp._flush import host_value
 from lazynp._recorder import local
@@ -49,7 +50,8 @@ def part(x: Array, axis: int, start: int, stop: int, step: int = 1) -> Array:
 def item(x: Array, axis: int, index: int) -> Array:
     """x[index] on an axis, without that axis. The index counts from the front."""
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
-    return shaping.slice(x, index, axes=(axis,), sizes=(1,), strides=(1,), shape=shape)
+    one: dict[str, Any] = {"axes": (axis,), "sizes": (1,), "strides": (1,), "shape": shape}
+    return shaping.slice(x, as_operand(index), **one)
 
 
 # -- ufuncs without a primitive --------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from lazynp._array import Array, Scalar
 from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._dimensions import size_of
 from lazynp._extents import known_negative
-from lazynp._sizes import Size, largest
+from lazynp._sizes import Size, is_size, largest
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
     SMALL,
@@ -323,13 +322,13 @@ def geomspace(
     axis: Any = 0,
 ) -> Array:
     """See `numpy.geomspace`. Computes the ends, because they decide whether it raises."""
-    num = operator.index(num)
+    num = as_size(num)
     if _at_once(start, stop, num):
         return from_numpy(np.geomspace(static(start), static(stop), num, endpoint, dtype, axis))
     start, stop = as_array(start), as_array(stop)
     for x in (start, stop):
         refuse(ufuncs.equal(x, 0), ValueError, "Geometric sequence cannot include zero")
-    wide = np.result_type(start.dtype, stop.dtype, float(num), np.zeros((), dtype).dtype)
+    wide = np.result_type(start.dtype, stop.dtype, 1.0, np.zeros((), dtype).dtype)
     start, stop = cast(start, wide), cast(stop, wide)
     sign = ufuncs.sign(start)  # negative and complex sequences are rotated to positive numbers
     start, stop = ufuncs.divide(start, sign), ufuncs.divide(stop, sign)
@@ -337,7 +336,7 @@ def geomspace(
     y = cast(logspace(*ends, num, endpoint), wide)
     shape = (num,) + (1,) * (y.ndim - 1)
     index = shaping.iota(shape=shape, axis=0, dtype=np.dtype("i8"))
-    if num > 1 and endpoint:
+    if endpoint and (is_size(num) or num > 1):
         y = apply(elementwise.select, ufuncs.equal(index, num - 1), stop, y)
     y = apply(elementwise.select, ufuncs.equal(index, 0), start, y)
     y = _axis_moved(broadcast(ufuncs.multiply(y, sign), y.shape), axis)

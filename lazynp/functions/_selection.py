@@ -11,9 +11,9 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._extents import broadcast_shapes, known_empty, surely
+from lazynp._extents import broadcast_shapes, known_empty, product, surely
 from lazynp._flush import host_value
-from lazynp._sizes import is_size
+from lazynp._sizes import is_size, largest
 from lazynp._strides import copied_order, in_common_order, in_order, out_of_order
 from lazynp._values import knowable, seen_value
 from lazynp.functions import _getset, ufuncs
@@ -88,9 +88,9 @@ def _sized_nonzero(x: Array, size: int, fill_value: Any) -> tuple[Any, ...]:
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * x.ndim
     if is_size(size):
         return places_of(truth(x), size)
-    out, below = [], x.size
-    for n, fill in zip(x.shape, fills, strict=True):
-        below = below // n if n else 1
+    out = []
+    for axis, fill in enumerate(fills):
+        below = largest(product(x.shape[axis + 1 :]), 1)
         one = ufuncs.floor_divide(places, below)
         places = ufuncs.remainder(places, below)
         out.append(plain(elementwise.select(plain(missing), cast(fill, _INT64), plain(one))))

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp._array import Array, concrete
+from lazynp._dimensions import require_all, require_some
 from lazynp._errstate import quiet
-from lazynp._sizes import largest
+from lazynp._sizes import is_size, largest
 from lazynp._strides import copied_order, in_order
 from lazynp.functions import reductions, ufuncs
+from lazynp.functions._arguments import part as within
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_call, needs_host
@@ -99,6 +101,11 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return middle if len(pieces) == 1 else shaping.concatenate(*pieces, axis=0)
 
 
+_TOO_SMALL = (
+    "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) "
+    "elements are required."
+)
+
 # -- gradient --------------------------------------------------------------------------------------
 
 
@@ -120,11 +127,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         x = cast(x, _FLOAT64)
     results = []
     for along, dx in zip(axes, spacings, strict=True):
-        if x.shape[along] < edge_order + 1:
-            raise ValueError(
-                "Shape of array too small to calculate a numerical gradient, at least "
-                "(edge_order + 1) elements are required."
-            )
+        require_all([x.shape[along] - (edge_order + 1)], lambda _: ValueError(_TOO_SMALL), None)
         pieces = _gradient_along(x, along, dx, edge_order)
         joined = shaping.concatenate(*[cast(as_array(p), dtype) for p in pieces], axis=along)
         results.append(in_order(joined, copied_order(x)))
@@ -152,6 +155,8 @@ def _spacing(value: Any, size: int) -> Any:
         raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     if places.dtype.kind in "iu":
         places = cast(places, _FLOAT64)
+    # NumPy looks at the first distance
+    require_some(size - 1, IndexError("index 0 is out of bounds for axis 0 with size 0"))
     known = concrete(places)
     distances = np.diff(known) if known is not None else None
     if distances is not None and distances.size and (distances == distances[0]).all():
@@ -168,13 +173,13 @@ def _gradient_along(x: Array, axis: int, dx: Any, edge_order: int) -> tuple[Any,
     u, n = ufuncs, x.shape[axis]
 
     def at(start: int, stop: int) -> Array:
-        return part(x, axis, start, stop)
+        return within(x, axis, start, stop)
 
     even = _ndim(dx) == 0
     if even:
         inside = u.divide(u.subtract(at(2, n), at(0, n - 2)), 2.0 * dx)
     else:
-        before, after = part(dx, 0, 0, n - 2), part(dx, 0, 1, n - 1)
+        before, after = within(dx, 0, 0, n - 2), within(dx, 0, 1, n - 1)
         both = u.add(before, after)
         weights = (
             u.divide(u.negative(after), u.multiply(before, both)),
@@ -259,8 +264,7 @@ def interp(
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, ufuncs.absolute(period))
         left = right = None
-    if xp.size == 0:
-        raise ValueError("array of sample points is empty")
+    require_all([xp.size - 1], lambda _: ValueError("array of sample points is empty"), None)
     if xp.size != fp.size:
         raise ValueError("fp and xp are not of the same length.")
     ends = (
@@ -321,6 +325,8 @@ def _interpolated(x: Array, xp: Array, fp: Array, place: Array, left: Array, rig
         return shaping.reshape(as_array(inside), shape=x.shape)
     lower = cast(u.maximum(u.minimum(u.subtract(place, 1), n - 2), 0), _INT64)
     upper = u.add(lower, 1)
+    if is_size(n):
+        upper = u.minimum(upper, n - 1)
     x0, x1, f0, f1 = (
         indexing.take(points, index, axes=(0,)) for points in (xp, fp) for index in (lower, upper)
     )
@@ -334,7 +340,10 @@ def _interpolated(x: Array, xp: Array, fp: Array, place: Array, left: Array, rig
     y = where(u.logical_and(u.equal(x, x1), u.not_equal(y, f1)), f1, y)
     y = where(u.greater(x, item(xp, 0, n - 1)), right, y)
     y = where(u.equal(place, 0), left, y)
-    return as_array(where(u.isnan(x), x, y))
+    beside = u.isnan(x)
+    if is_size(n):  # beside one point, it is not looked at
+        beside = u.logical_and(beside, u.not_equal(n, 1))
+    return as_array(where(beside, x, y))
 
 
 @by_numpy(np.unwrap)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from lazynp._array import Array, from_host, new_array
+from lazynp._dimensions import require_some, size_of
 from lazynp._sizes import is_size
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import check_device, static
@@ -294,7 +295,10 @@ def _shifted(x: Any, axes: Any, sign: int) -> Any:
         axes = tuple(range(x.ndim))
     if isinstance(axes, (int, np.integer)):
         return roll(x, sign * (x.shape[axes] // 2), axes)
-    return roll(x, [sign * (x.shape[k] // 2) for k in axes], axes)
+    out = x
+    for k in axes:  # a size may be a shift, but no part of a list
+        out = roll(out, sign * (x.shape[k] // 2), k)
+    return out if axes else roll(x, [], axes)
 
 
 def fftshift(x: Any, axes: Any = None) -> Any:
@@ -308,7 +312,10 @@ def ifftshift(x: Any, axes: Any = None) -> Any:
 
 
 def _frequencies(n: Any, d: Any, device: Any, half: bool) -> Any:
-    n = operator.index(n) if is_size(n) else static(n)  # which says that it is not written for it
+    if is_size(found := size_of(n)):
+        check_device(device)
+        return _sized_frequencies(found, d, half)
+    n = static(n)
     if not isinstance(n, (int, np.integer)):
         raise ValueError("n should be an integer")
     check_device(device)
@@ -318,6 +325,16 @@ def _frequencies(n: Any, d: Any, device: Any, half: bool) -> Any:
     else:
         numbers = np.concatenate([np.arange(0, (n - 1) // 2 + 1), np.arange(-(n // 2), 0)])
     return ufuncs.multiply(new_array(from_host(numbers, copy=False)), step)
+
+
+def _sized_frequencies(n: Any, d: Any, half: bool) -> Any:
+    require_some(n, ZeroDivisionError("float division by zero"))
+    shape = (n // 2 + 1 if half else n,)
+    numbers: Any = shaping.iota(shape=shape, axis=0, dtype=np.dtype(np.int64))
+    if not half:
+        behind = ufuncs.greater_equal(numbers, (n + 1) // 2)
+        numbers = ufuncs.subtract(numbers, ufuncs.multiply(behind, n))
+    return ufuncs.multiply(numbers, ufuncs.divide(1.0, ufuncs.multiply(n, d)))
 
 
 @placing

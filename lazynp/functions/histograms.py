@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._dimensions import length_of
 from lazynp._extents import known_empty
 from lazynp._flush import host_value
 from lazynp._sizes import Size, largest
@@ -67,6 +68,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0, *, length: Any 
         weights = cast(weights, _FLOAT64)
     if length is not None:
         return _of_length(cast(places, _INT64), weights, operator.index(length))
+    if traced(places) and (found := _counted_length(places, int(minlength))) is not None:
+        refuse(ufuncs.less(places, 0), ValueError, _NEGATIVE)
+        return _add_up(cast(places, _INT64), weights, found)
     size = int(minlength)
     if places.size:
         with asking("bincount, whose length it decides", "Give it a length="):
@@ -75,6 +79,13 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0, *, length: Any 
             raise ValueError(_NEGATIVE)
         size = builtins.max(size, int(high) + 1)
     return _add_up(cast(places, _INT64), weights, size)
+
+
+def _counted_length(places: Array, least: int) -> Any:
+    """The length that these numbers decide, as a size; None where it may not be one."""
+    last = reductions.max(cast(places, _INT64), initial=-1)
+    found = length_of(last)
+    return None if found is None else largest(found + 1, least)
 
 
 _NEGATIVE = "'list' argument must have no negative elements"

@@ -8,10 +8,12 @@ import numpy as np
 
 from lazynp import _errstate
 from lazynp._array import Array
+from lazynp._dimensions import require_some
 from lazynp._errstate import quiet
-from lazynp._extents import known_empty
-from lazynp._sizes import largest
+from lazynp._extents import any_sized, known_empty
+from lazynp._sizes import largest, smallest
 from lazynp.functions import reductions, rounding, ufuncs
+from lazynp.functions._arguments import part
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
@@ -191,12 +193,14 @@ def _mode(mode: Any) -> str:
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     """See `numpy.correlate`."""
     x, y = as_array(a), as_array(v)
-    if _not_native(x, y):
+    if _not_native(x, y, "first array argument", "second array argument"):
         return host_call(np.correlate, x, y, mode)
     mode = _mode(mode)
     x, y = _common(x, y)
     if y.dtype.kind == "c":
         y = elementwise.conjugate(y)
+    if mode != "same" and any_sized(x, y):
+        return _of_full(_slid(x, y, "full"), x, y, mode)
     if x.size >= y.size:
         return _slid(x, y, mode)
     return shaping.reverse(_slid(y, x, mode), axes=(0,))
@@ -211,15 +215,30 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
     if _not_native(x, y):
         return host_call(np.convolve, x, y, mode)
     mode = _mode(mode)
+    if any_sized(x, y):
+        x, y = _common(x, y)
+        return _of_full(_slid(x, shaping.reverse(y, axes=(0,)), "full"), x, y, mode)
     if y.size > x.size:
         x, y = y, x
     x, y = _common(x, y)
     return _slid(x, shaping.reverse(y, axes=(0,)), mode)
 
 
-def _not_native(x: Array, y: Array) -> bool:
+def _of_full(found: Array, x: Array, y: Array, mode: str) -> Array:
+    """The part of a mode, where it is not known which of two arrays is the longer one."""
+    if mode == "full":
+        return found
+    longer, shorter = largest(x.size, y.size), smallest(x.size, y.size)
+    start, stop = (shorter - 1, longer) if mode == "valid" else ((shorter - 1) // 2, None)
+    return part(found, 0, start, start + longer if stop is None else stop)
+
+
+def _not_native(x: Array, y: Array, *names: str) -> bool:
     """Whether NumPy must run it: errors, and host dtypes."""
-    wrong = x.ndim != 1 or y.ndim != 1 or not x.size or not y.size
+    wrong = x.ndim != 1 or y.ndim != 1 or known_empty(x.size) or known_empty(y.size)
+    if not wrong:
+        for z, name in zip((x, y), names or ("a", "v"), strict=True):
+            require_some(z.size, ValueError(f"{name} cannot be empty"))
     return wrong or needs_host(x, y)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from lazynp._avals import Aval, In, aval_of, aval_of_operand
 from lazynp._primitive import Primitive, Undefined
+from lazynp._sizes import largest
 from lazynp.primitives import elementwise, shaping
 
 Sizes = tuple[int, ...]
@@ -31,11 +32,13 @@ _FEW = 16
 
 def _spread(size: int, dilation: int) -> int:
     """The extent of this many elements with dilation - 1 zeros between them."""
+    if dilation == 1:
+        return size
     return (size - 1) * dilation + 1 if size else 0
 
 
 def _windows(size: int, window: int, step: int) -> int:
-    return max(0, (size - window) // step + 1)
+    return largest((size - window) // step + 1, 0)
 
 
 # -- rules -----------------------------------------------------------------------------------------

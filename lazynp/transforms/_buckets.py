@@ -6,7 +6,6 @@ that comes often.
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _cost
+from lazynp._allowance import Allowance, most
 from lazynp._array import Array, new_array
 from lazynp._config import config
 from lazynp._flush import host_value
@@ -41,55 +41,65 @@ class Buckets:
 
     Sizes up to N get at most 2 * ceil(log2(N)) + 4 programs: one for each power of two, to which
     all axes are padded, and as many others, for sizes that come often, and for axes that are padded
-    to different powers.
+    to different powers. Where no bucket can be, all are for sizes.
     """
 
-    def __init__(self, sized: SizedProgram) -> None:
-        self.raw, self.axes = sized.whole, tuple(sized.axes)
+    def __init__(self, sized: SizedProgram, possible: bool) -> None:
+        self.sized, self.raw, self.axes = sized, sized.whole, tuple(sized.axes)
+        self.possible = possible and bool(sized.axes) and not sized.made
+        self.limit = Allowance(self._others)  # of exact programs
+        self.ran: set[Sizes] = set()  # buckets with programs
         self.calls: dict[Sizes, int] = {}  # at the sizes that were met last
         self.exact: set[Sizes] = set()  # sizes with programs of their own
         self.mixed: set[Sizes] = set()  # buckets that differ by axis
         self.costs: dict[Sizes, tuple[float, float]] = {}  # microseconds, of each bucket
         self.spent: dict[Sizes, float] = {}  # microseconds by reference, of each bucket
-        self.largest = 1
         self.cheap = False  # NumPy is as fast as the program of a bucket would be
         self.compiling = sum(_cost.compiling(e.primitive, e.params) for e in self.raw.eqns)
 
-    def _room(self) -> bool:
-        """Whether there may be another program than those with one power of two."""
-        room = math.ceil(math.log2(max(self.largest, 2))) + 2
-        return len(self.exact) + len(self.mixed) < room
+    def varies(self) -> bool:
+        """Whether the next call may run by another program (that of a bucket) than this one."""
+        return self.possible and not self.cheap
+
+    def _others(self) -> int:
+        """How many programs there may be that are for one size."""
+        if self.possible:  # one for each power of two
+            equal = max(self.sized.largest - 1, 1).bit_length() + 1
+            return most(self.sized.largest) - equal - len(self.mixed)
+        return most(self.sized.largest) - len(self.ran)
 
     def _buckets(self, ns: Sizes) -> Sizes:
         found = tuple(map(_bucket, ns))
         if len(set(found)) == 1 or found in self.mixed:
             return found
         with _lock:
-            if self._room():
+            if self.limit.used < self._others():
                 self.mixed.add(found)
                 return found
         return (max(found),) * len(found)
 
     def way(self, ns: Sizes, exact: Jaxpr) -> Jaxpr | bool | None:
-        """The program of a bucket; True for the exact program, False for neither yet; None if it is
-        in no bucket.
+        """The program of a bucket; True for the exact program; None: the exact one has to earn its
+        program, within the limit.
         """
+        if not self.possible:
+            return None
         with _lock:
-            self.largest = max(self.largest, *ns)
             if ns not in self.calls and len(self.calls) >= _KEPT:
                 drop_oldest(self.calls)
             self.calls[ns] = self.calls.get(ns, 0) + 1
         if config.execution == "adaptive" and _cost.by_reference(exact) <= _PADDING:
             self.cheap = True  # whatever the program costs
-            return False
+            return None
         if ns in self.exact:
             return True
         bucket = self._buckets(ns)
         program = padded(self.raw, self.axes, bucket)
         if program is None:
+            self.possible = False
             return None
         with _lock:
-            if self.calls.get(ns, 0) >= _OFTEN and self._room():
+            if self.calls.get(ns, 0) >= _OFTEN and self.limit.take():
                 self.exact.add(ns)
                 return True
         if config.execution == "adaptive":
@@ -100,7 +110,8 @@ class Buckets:
             if not self.cheap:
                 self.spent[bucket] = self.spent.get(bucket, 0.0) + by_numpy
             if self.cheap or self.spent[bucket] < self.compiling:
-                return False
+                return None
+        self.ran.add(bucket)
         return program
 
 

@@ -4,7 +4,8 @@
 transformation reads the values again, so under one nothing is donated.
 
 `compiled`: compile it when it is first called. Otherwise it has to earn that, under `adaptive`.
-"generic": at once with all its numbers as operands, because they will vary.
+"generic": at once with all its numbers as operands, because they will vary. An `Allowance`: if that
+permits it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from lazynp._allowance import Allowance
 from lazynp._array import Array
 from lazynp._avals import Aval, In, aval_of
 from lazynp._interpreter import eval_reference
@@ -32,7 +34,12 @@ from lazynp.transforms._stage import (
 from lazynp.transforms._vmap import flagged
 
 Places = tuple[int, ...]
-Compiled = bool | Literal["generic"]
+Compiled = bool | Literal["generic"] | Allowance
+
+
+def _limit(compiled: Compiled, *kind: Any) -> dict[str, Any]:
+    """The parameter of a call that a transformation makes of such a call."""
+    return {"compiled": compiled.of(kind)} if isinstance(compiled, Allowance) else {}
 
 
 def moving_flags(tangents: Sequence[Any]) -> tuple[bool, ...]:
@@ -98,7 +105,8 @@ def _jvp(
     compiled: Compiled = False,
 ) -> tuple[Any, Any]:
     pushed, moves = jvp_jaxpr(jaxpr, moving_flags(tangents))
-    outs = jit_call(*primals, *present(tangents), jaxpr=pushed, name=name)
+    limit = _limit(compiled, "jvp", moving_flags(tangents))
+    outs = jit_call(*primals, *present(tangents), jaxpr=pushed, name=name, **limit)
     n = len(jaxpr.outputs)
     return outs[:n], spread_out(outs[n:], moves)
 
@@ -113,9 +121,12 @@ def _linearize(
     compiled: Compiled = False,
 ) -> tuple[Any, Any]:
     pair = linearize_jaxpr(jaxpr, moving_flags(tangents))
-    outs = jit_call(*primals, jaxpr=pair.primal, name=name)
+    flags = moving_flags(tangents)
+    limit = _limit(compiled, "primal", flags)
+    outs = jit_call(*primals, jaxpr=pair.primal, name=name, **limit)
     n = len(jaxpr.outputs)
-    moved = jit_call(*outs[n:], *present(tangents), jaxpr=pair.tangent, name=name)
+    limit = _limit(compiled, "tangent", flags)
+    moved = jit_call(*outs[n:], *present(tangents), jaxpr=pair.tangent, name=name, **limit)
     return outs[:n], spread_out(moved, pair.moves)
 
 
@@ -129,7 +140,8 @@ def _transpose(
 ) -> list[Any]:
     linear = tuple(isinstance(x, Undefined) for x in operands)
     known = [x for x in operands if not isinstance(x, Undefined)]
-    found = jit_call(*known, *cts, jaxpr=transpose_jaxpr(jaxpr, linear), name=name)
+    limit = _limit(compiled, "transpose", linear)
+    found = jit_call(*known, *cts, jaxpr=transpose_jaxpr(jaxpr, linear), name=name, **limit)
     return spread_out(found, linear)
 
 
@@ -143,7 +155,8 @@ def _batch(
     compiled: Compiled = False,
 ) -> tuple[Any, ...]:
     mapped, flags = batch_jaxpr(jaxpr, size, tuple(batched))
-    return flagged(jit_call(*operands, jaxpr=mapped, name=name), flags)
+    limit = _limit(compiled, "batch", size, tuple(batched))
+    return flagged(jit_call(*operands, jaxpr=mapped, name=name, **limit), flags)
 
 
 def _discharge(

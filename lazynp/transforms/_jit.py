@@ -178,7 +178,10 @@ class Jitted:
             made = [kind[1] is NDArray for kind in traced.outs]
             jaxpr = traced.jaxpr if traced.sized is None else for_sizes(traced.sized, given, [])[0]
             jaxpr = delivered(jaxpr)
-            quick = quick_of(jaxpr, self._params, plain[1], made, traced.tree, traced.nodes)
+            params = self._params
+            if traced.sized is not None and traced.sized.buckets is not None:
+                params = params | {"compiled": traced.sized.buckets.limit}
+            quick = quick_of(jaxpr, params, plain[1], made, traced.tree, traced.nodes)
             if quick is not None:
                 if traced.sized is not None and len(self._quick) >= _SIZES:
                     self._quick.clear()

@@ -143,9 +143,13 @@ def _length(avals: Sequence[Aval], length: int | None) -> int:
         if not sizes:
             raise ValueError("scan: without xs, length is required")
         raise ValueError(
-            f"scan: the leading axes of xs, and length, must agree, got {sorted(sizes)}"
+            f"scan: the leading axes of xs, and length, must agree, got {_told(sizes)}"
         )
     return sizes.pop()
+
+
+def _told(sizes: set[Any]) -> list[Any]:
+    return list(sizes) if any(map(is_size, sizes)) else sorted(sizes)
 
 
 def _unroll(unroll: int | bool, length: int) -> int:

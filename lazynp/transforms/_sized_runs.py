@@ -23,6 +23,7 @@ from lazynp._recorder import local
 from lazynp._sizes import Atom
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._call import jit_call
+from lazynp.transforms._direct import Earnings
 from lazynp.transforms._sizing import (
     Own,
     Required,
@@ -58,6 +59,14 @@ class _Piece:
     after: list[Eqn]
     reads: list[tuple[Atom, Any]]
     known: dict[tuple[int, ...], Jaxpr] = field(default_factory=dict)
+    earnings: Earnings = field(default_factory=Earnings)
+
+    def call(self, values: Values, numbers: Any, taken: list[Array], name: str) -> list[Array]:
+        """The results where the sizes have these values."""
+        if not self.atoms:
+            return list(jit_call(*taken, jaxpr=self.jaxpr, name=name))
+        sizes = tuple([values[a] for a in self.atoms])
+        return self.earnings.call(self.at(values, numbers), sizes, taken, name)
 
     def at(self, values: Values, numbers: Any) -> Jaxpr:
         """The program where the sizes have these values."""
@@ -146,11 +155,9 @@ class Pieces:
             return literal(a) if isinstance(a, Literal) else env[a]
 
         for piece in self.pieces:
-            program = piece.jaxpr
-            if program.eqns:
-                program = piece.at(values, numbers) if piece.atoms else program
-                taken = map(read, piece.jaxpr.inputs[len(piece.held) :])
-                outs = jit_call(*taken, jaxpr=program, name=name)
+            if piece.jaxpr.eqns:
+                taken = list(map(read, piece.jaxpr.inputs[len(piece.held) :]))
+                outs = piece.call(values, numbers, taken, name)
                 env.update(zip(piece.jaxpr.outputs, outs, strict=True))
             for eqn in piece.after:
                 driver = DRIVERS[eqn.primitive.name]

@@ -236,7 +236,7 @@ class SizedProgram:
     """
 
     __slots__ = ("raw", "places", "axes", "made", "jaxpr", "known", "required", "pieces",
-                 "by_data", "buckets", "whole", "costs")  # fmt: skip
+                 "by_data", "buckets", "whole", "costs", "largest")  # fmt: skip
 
     def __init__(
         self,
@@ -257,11 +257,12 @@ class SizedProgram:
         first = len(raw.outputs) - len(self.made)
         self.whole = Jaxpr(raw.inputs, raw.eqns, raw.outputs[:first])  # without these
         self.costs: dict[tuple[int, ...], float] = {}  # by reference, at about these sizes
-        self.buckets: Any = None  # see `_buckets`; False: it is in none
+        self.buckets: Any = None  # see `_buckets`
+        self.largest = 1  # the largest size that was met
 
     def varies(self) -> bool:
         """Whether the next call may run by another program (that of a bucket) than this one."""
-        return self.buckets is not False and not (self.buckets and self.buckets.cheap)
+        return self.buckets is None or self.buckets.varies()
 
     def program(
         self, sizes: list[int], value: Callable[[Jaxpr | int], int]
@@ -281,6 +282,7 @@ class SizedProgram:
                 part = computing(self.raw, first + i)
                 values[atom] = value(with_values(part, numbers, sizes))
         key = tuple(values.values())
+        self.largest = max(self.largest, *sizes) if sizes else max(self.largest, *key)
         found = self.known.get(key)
         if found is None:
             for size, told, error in self.required:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._allowance import NONE
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import Aval
 from lazynp._config import config
@@ -252,23 +253,17 @@ def _by_bucket(
     """The results by the program of a bucket, if it is that which pays; else the parameters of the
     call of the exact program.
     """
-    if config.execution == "reference" or config.debug_nans or sized.buckets is False:
+    if config.execution == "reference" or config.debug_nans:
         return None, params
-    if sized.buckets is None:
-        closed = bool(sized.axes) and not sized.made and not places_inside(jaxpr)
-        sized.buckets = Buckets(sized) if closed else False
-        if not closed:
-            return None, params
+    buckets = sized.buckets = sized.buckets or Buckets(sized, not places_inside(jaxpr))
     if any(placed_behind(x) is not None for x in operands):
         return None, params
     sizes = tuple(bound(sized.places, [np.shape(x) for x in given.leaves], "jit"))
-    way = sized.buckets.way(sizes, jaxpr)
-    if way is None:
-        sized.buckets = False
+    way = buckets.way(sizes, jaxpr)
     if way is True:
-        return None, params | {"compiled": True}
-    if way is False or way is None:
-        return None, params
+        return None, params | {"compiled": "generic"}
+    if way is None:
+        return None, params | {"compiled": buckets.limit}
     found = run_in_bucket(way, sizes, operands, jaxpr, params["name"])
     return None if found is None else iter(found), params
 
@@ -302,7 +297,7 @@ def for_sizes(sized: SizedProgram, given: Arguments, operands: list[Array]) -> t
         if isinstance(x, int):
             (out,) = (operands[x],)
         else:
-            (out,) = jit_call(*operands, jaxpr=x, name="size")
+            (out,) = jit_call(*operands, jaxpr=x, name="size", compiled=NONE)
         return int(host_value(out._read()))
 
     shapes = [np.shape(x) for x in given.leaves] if sized.places else []

@@ -97,7 +97,7 @@ def with_nan(x: Any, shape: tuple[int, ...]) -> Any:
 
 def bucketed(function: Any, axes: Any = N) -> tuple[Any, Callable[[], bool]]:
     f = np.jit(function, abstracted_axes=axes)
-    return f, lambda: bool([*f._cache.values()][-1].sized.buckets)
+    return f, lambda: [*f._cache.values()][-1].sized.buckets.possible
 
 
 REDUCTIONS: dict[str, Callable[[Any], Any]] = {
@@ -292,6 +292,47 @@ def test_few_programs_for_all_sizes(policy: str) -> None:
         made = programs() - before
     assert made <= 2 * math.ceil(math.log2(largest * scale)) + 4
     assert policy != "reference" or made == 0
+
+
+def halved(np: Any, x: Any) -> Any:
+    while np is numpy and x.shape[0] > 9:
+        x = x[::2] + x[0]
+    if np is numpy:
+        return x
+    return np.while_loop(lambda c: c.shape[0] > 9, lambda c: c[::2] + c[0], x)
+
+
+LIMITED: dict[str, tuple[Function, int]] = {  # in no bucket; and in how many pieces
+    "raveled": (lambda np, x: np.outer(x, x).ravel() * 2, 1),
+    "data decide": (lambda np, x: x[x > 1][1:] * 2, 2),
+    "a loop that changes sizes": (halved, 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", ["compiled", "reference"])
+@pytest.mark.parametrize("name", LIMITED)
+def test_few_programs_without_buckets(name: str, policy: str) -> None:
+    """What has no room for a program runs by reference, whatever the policy."""
+    function, pieces = LIMITED[name]
+    f = np.jit(lambda x: function(np, x), abstracted_axes=N)
+    with np.config(execution=policy):
+        before = programs()
+        for n in [*range(1, 20)] * 2:
+            numpy.testing.assert_allclose(f(vector(n)), function(numpy, vector(n)))
+        made = programs() - before
+    assert made <= pieces * (2 * math.ceil(math.log2(19)) + 4)
+    assert (made == 0) == (policy == "reference")
+
+
+def test_few_programs_for_gradients_without_buckets() -> None:
+    f = np.jit(lambda x: (np.outer(x, x).ravel() * 2).sum(), abstracted_axes=N)
+    with np.config(execution="compiled"):
+        before = programs()
+        for n in range(1, 20):
+            want = numpy.full(n, 4 * vector(n).sum())
+            numpy.testing.assert_allclose(np.grad(f)(np.array(vector(n))), want)
+        made = programs() - before
+    assert made <= 3 * (2 * math.ceil(math.log2(19)) + 4)  # forwards, linear, backwards
 
 
 def test_a_size_that_comes_often_has_its_own_program() -> None:

@@ -187,3 +187,17 @@ def test_sizes_met_once_leave_no_programs() -> None:
     (traced,) = f._cache.values()
     assert traced.sized is not None
     assert all(len(piece.known) <= 64 for piece in traced.sized.pieces.pieces)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_results_of_pieces_share_no_memory_with_operands(policy: str) -> None:
+    f = np.jit(
+        lambda x: (np.ones(((x > 1).sum(),)), x[::-1] + 0, x.reshape(-1, 1)), abstracted_axes=N
+    )
+    with np.config(execution=policy):
+        x = np.array(vector(5))
+        _, turned, column = f(x)
+        want = numpy.asarray(column).copy()
+        turned[0] = 100.0
+        numpy.testing.assert_array_equal(column, want)
+        numpy.testing.assert_array_equal(x, vector(5))

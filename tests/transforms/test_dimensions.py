@@ -356,15 +356,15 @@ def test_the_value_of_a_size_is_not_known(name: str) -> None:
 
 
 def test_functions_that_are_not_written_for_sizes_say_so() -> None:
-    with pytest.raises(TypeError, match=r"interp: not written .* traced \(n"):
-        np.jit(lambda x: np.interp(0.3, x, x), abstracted_axes={0: "n"})(X)
+    with pytest.raises(TypeError, match=r"resize: not written .* traced \(n"):
+        np.jit(lambda x: np.resize(x, 3), abstracted_axes={0: "n"})(X)
 
 
 @pytest.mark.parametrize(
     ("name", "function"),
     [
-        ("convolve", lambda x: np.convolve(x, [1.0, 2.0])),
-        ("fftfreq", lambda x: np.fft.fftfreq(x.shape[0])),
+        ("nanargmax", lambda x: np.nanargmax(x)),
+        ("fft", lambda x: np.fft.fft(x)),
     ],
 )
 def test_the_error_names_the_function(name: str, function: Any) -> None:
@@ -723,3 +723,28 @@ def test_jit_with_an_integer_tells_of_the_types_of_a_carry() -> None:
 
     with pytest.raises(TypeError, match=r"f64\[.*preserve_dimensions"):
         np.jit(f)(2)
+
+
+def test_sizes_beside_integers_of_the_program() -> None:
+    """An integer that passes for NumPy's may have no value."""
+    f = np.jit(lambda x, k: (x.shape[0] + k, k * x.shape[0] - x.shape[0], np.ones(x.shape[0] + k)),
+               abstracted_axes=({0: "n"}, {}))  # fmt: skip
+    for n, k in ((3, 2), (0, 4)):
+        total, product, ones = f(X[:n], numpy.array(k))
+        assert (int(total), int(product), ones.shape) == (n + k, n * k - n, (n + k,))
+
+
+def test_a_scan_of_two_sizes() -> None:
+    scan = lambda x, y: np.scan(lambda c, _: (c, c), 0.0, (x, y))[1]  # noqa: E731
+    with pytest.raises(ValueError, match=r"the leading axes of xs, and length, must agree"):
+        np.jit(scan, abstracted_axes=({0: "n"}, {0: "m"}))(X, X)
+
+
+def test_a_fixed_number_of_places() -> None:
+    def places(x: Any) -> Any:
+        return *np.nonzero(x > 1, size=3), *np.nonzero(x[:, None] > np.array([1, 2]), size=4)
+
+    f = np.jit(places, abstracted_axes={0: "n"})
+    for n in (5, 3, 0):
+        for a, b in zip(f(X[:n]), places(np.array(X[:n])), strict=True):
+            numpy.testing.assert_array_equal(a, b)

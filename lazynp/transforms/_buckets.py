@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -78,7 +78,7 @@ class Buckets:
                 return found
         return (max(found),) * len(found)
 
-    def way(self, ns: Sizes, exact: Jaxpr) -> Jaxpr | bool | None:
+    def way(self, ns: Sizes, exact: Jaxpr) -> Jaxpr | Literal[True] | None:
         """The program of a bucket; True for the exact program; None: the exact one has to earn its
         program, within the limit.
         """

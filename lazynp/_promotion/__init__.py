@@ -14,8 +14,8 @@ Calls of derivatives are tried in the same way (`_derived`, `_calls`).
 
 from lazynp._promotion._derived import derivatives
 from lazynp._promotion._function import Promoted, fronts, promote
-from lazynp._promotion._running import taken
 from lazynp._promotion._sampling import ticked
+from lazynp._promotion._taken import taken
 from lazynp._recorder import tick_observers
 
 tick_observers.append(ticked)

@@ -14,7 +14,8 @@ from types import FrameType
 from lazynp._fronts import fastpath
 from lazynp._promotion import _clock, _running
 from lazynp._promotion._loops import Loop
-from lazynp._promotion._running import NEVER, Running, Taken
+from lazynp._promotion._running import NEVER, Running
+from lazynp._promotion._taken import Taken
 
 _MOST = 2**40
 _OFTEN = 3  # times that a loop may end during its trial

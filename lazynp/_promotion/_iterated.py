@@ -13,7 +13,8 @@ from typing import Any
 from lazynp._promotion import _running
 from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop
-from lazynp._promotion._running import NEVER, EndsTooSoon, Running, Taken
+from lazynp._promotion._running import NEVER, EndsTooSoon, Running
+from lazynp._promotion._taken import Taken
 from lazynp._promotion._variables import value_of
 from lazynp._promotion._wrapped import Wrapped
 from lazynp.transforms.control import CannotStage

@@ -14,9 +14,8 @@ It is run again, for the rounds before that one.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -34,10 +33,11 @@ from lazynp._promotion._lists import Changes, check_sites
 from lazynp._promotion._loops import Loop, describe
 from lazynp._promotion._program import Program
 from lazynp._promotion._ready import Form, Ready, forget, keep
+from lazynp._promotion._taken import Taken
 from lazynp._promotion._tracing import NEVER, Tracing
 from lazynp._promotion._trials import may_run
 from lazynp._promotion._variables import Variables, bind, value_of
-from lazynp.functions.tools import about_code, materialize
+from lazynp.functions.tools import materialize
 from lazynp.transforms.control import CannotStage, TooLong
 
 SECONDS = 0.05  # in a loop, before it is looked at
@@ -56,9 +56,6 @@ _FAILURES = 8  # programs that meet an error which a round may handle, before th
 # what a loop that is entered again must know of a program, see `_ready`
 _KEPT = ("gains", "_length", "_most", "_carried", "_flags", "_stays", "_note")
 
-# of this process, for its report
-taken: deque[Taken] = deque(maxlen=64)
-
 
 def least(won: bool | None) -> float:
     """Seconds of Python that must be left for a program. won: what an earlier process has found."""
@@ -71,29 +68,6 @@ def loading() -> float:
 
 class EndsTooSoon(CannotStage):
     """A program would not pay, whatever its rounds are."""
-
-
-class Taken:
-    """What became of a loop, for reports."""
-
-    def __init__(self, loop: Loop, code: CodeType, why: str = "") -> None:
-        self.loop, self.code, self.why = loop, code, why
-        self.name = code.co_qualname
-        self.rounds, self.chunks = 0, 0  # that programs have run
-
-    def explained(self) -> str:
-        head = f"the loop at line {self.loop.line} of {self.name}"
-        ran = f"{head}: {self.rounds} rounds ran in {self.chunks} programs" if self.rounds else head
-        why = self.loop.refused or self.why
-        return f"{ran}; runs in Python: {why}" if why else ran
-
-
-def _about(code: Any) -> list[str]:
-    """What became of the loops of this code."""
-    return [t.explained() for t in taken if t.code is code]
-
-
-about_code.append(_about)
 
 
 class Running:
@@ -300,26 +274,7 @@ class Running:
             self._wait(0)
             return
         got, changes = self._parted(out, frame)
-        want = [*(value_of(n, frame) for n in self.loop.carried), *now.boxes.now()]
-        varying = [n for n, t in zip(now.names, now.template) if t is ARRAY]
-        kept = [n not in self._carried for n in varying]
-        for name, value in zip(self._carried, got):
-            if type(value) is NDArray and any(value is x for x in inputs[0]):
-                if value is not inputs[0][varying.index(name)]:
-                    raise CannotStage(f"`{name}` becomes another array")
-                self._stays.add(name)  # `u += v` writes it
-        self._check_shared(now)
-        same = (
-            agree(got, want)
-            and changes.agree(self._lengths)
-            and all(
-                close(np.asarray(ours), np.asarray(theirs))
-                for ours, theirs, stays in zip(inputs[0], now.varying, kept)
-                if stays
-            )
-        )
-        if not same:
-            raise CannotStage("its results differ")
+        self._check_same(now, got, changes, inputs[0], frame)
         # the rounds of the trial may have run while the machine was busy
         self.gains.rate = min(self.gains.rate, python / count)
         count, seconds = self._paying(program, inputs[1], count, self._free(frame))
@@ -330,8 +285,25 @@ class Running:
         STATS.promotions += 1
         _earlier.keep(self._note, won=True)
         _earlier.keep(_earlier.key_of("loops", _earlier.of_code(frame.f_code)), won=True)
-        del now, want, got, inputs, changes, out
+        del now, got, inputs, changes, out  # references are counted
         self._run(frame)
+
+    def _check_same(
+        self, now: Variables, got: list[Any], changes: Changes, ours: list[Any], frame: FrameType
+    ) -> None:
+        """What the program has left must be what Python has. ours: what it was given."""
+        varying = [n for n, t in zip(now.names, now.template) if t is ARRAY]
+        for name, value in zip(self._carried, got):
+            if type(value) is NDArray and any(value is x for x in ours):
+                if value is not ours[varying.index(name)]:
+                    raise CannotStage(f"`{name}` becomes another array")
+                self._stays.add(name)  # `u += v` writes it
+        self._check_shared(now)
+        want = [*(value_of(n, frame) for n in self.loop.carried), *now.boxes.now()]
+        kept = [(x, y) for n, x, y in zip(varying, ours, now.varying) if n not in self._carried]
+        same = agree(got, want) and changes.agree(self._lengths)
+        if not same or not all(close(np.asarray(x), np.asarray(y)) for x, y in kept):
+            raise CannotStage("its results differ")
 
     def _have_drawn(self, out: Any, count: int) -> bool:
         """Whether the program has drawn what Python has; False if it has run out of numbers."""

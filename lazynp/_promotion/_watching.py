@@ -14,7 +14,7 @@ from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._items import Items, source_of
 from lazynp._promotion._iterated import Iterated
 from lazynp._promotion._loops import Loop, loops_at
-from lazynp._promotion._running import Taken, taken
+from lazynp._promotion._taken import Taken, taken
 from lazynp.transforms.control import is_users
 
 _SOON = 0.02  # seconds: if an earlier process has found that programs of its loops win

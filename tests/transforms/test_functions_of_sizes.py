@@ -28,6 +28,7 @@ def square(n: int) -> Any:
 
 
 OF_VECTORS = [
+    "np.append(x,1.).item(0)",
     "np.cov(x)",
     "np.median(x)", "np.insert(x,0,1.0)", "np.lexsort((x,))", "np.sort_complex(x)",
     "np.digitize(x,[1.])", "np.isin(x,[0.5])", "np.in1d(x,[.5])", "np.ediff1d(x)",
@@ -124,7 +125,7 @@ NOT_WRITTEN_VECTORS = [
     "np.nanargmax(x)",
     "np.multiply.reduceat(x,[0])", "np.hypot.reduce(x)",
     "np.split(x[:4],2)[0]", "np.pad(x,2,mode='reflect',reflect_type='odd')",
-    "x.item(0)", "x.tolist()",
+    "x.tolist()",
     "np.ma.masked_array(x)",
     "np.lib.stride_tricks.sliding_window_view(x,2)",
     "np.array_repr(x)",

@@ -8,7 +8,6 @@ half-made result is on Python's stack.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from types import CodeType, FrameType
 from typing import Any
 
@@ -106,19 +105,16 @@ class Gathered:
                 return i
         return 0
 
-    def goes_on(self, nodes: list[Node]) -> bool:
-        """At the first look: whether the operations may repeat. They do not if shapes vary from
-        round to round: then each operation is new at its place.
+    def varies(self, nodes: list[Node]) -> bool:
+        """At the first look: whether shapes vary from round to round. Then each operation is new at
+        its place, and the rounds will not repeat.
         """
         self.first_look = 0
-        ops: dict[tuple[int, Any], set[int]] = {}
-        visits: Counter[tuple[int, Any]] = Counter()
+        ops: dict[tuple[int, Any], list[int]] = {}
         for n in nodes:
-            place = id(n[CODE]), n[OFFSET]
-            visits[place] += 1
-            ops.setdefault(place, set()).add(id(n[OP]))
-        often = [place for place, count in visits.items() if count >= _VISITS]
-        return not often or 2 * sum(len(ops[p]) == visits[p] for p in often) <= len(often)
+            ops.setdefault((id(n[CODE]), n[OFFSET]), []).append(id(n[OP]))
+        often = [found for found in ops.values() if len(found) >= _VISITS]
+        return 2 * sum(len(set(found)) == len(found) for found in often) > len(often)
 
     def missed(self) -> None:
         """There were no rounds to run: wait for twice as many runs until the next attempt."""

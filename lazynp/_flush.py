@@ -112,14 +112,13 @@ def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, r
     """
     sites = recorder.sites
     gathered, sites.gathered = sites.gathered, None
-    varies = False
-    if gathered.first_look and asked is None:
-        varies = not gathered.goes_on(nodes)
-        if not varies:
-            recorder.pending[:0] = nodes
-            sites.gathered, recorder.limit = gathered, gathered.limit
-            return None
-    unit = None if varies else _rounds.roll(nodes, gathered, reason)
+    unit = None
+    if not gathered.first_look or asked is not None:
+        unit = _rounds.roll(nodes, gathered, reason)
+    elif not gathered.varies(nodes):
+        recorder.pending[:0] = nodes
+        sites.gathered, recorder.limit = gathered, gathered.limit
+        return None
     sites.rounds_found(unit is not None)
     if unit is None:
         recorder.gathered_rounds(inf)

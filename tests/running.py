@@ -24,7 +24,7 @@ def every_loop() -> Iterator[None]:
         (_running, "SECONDS", 0.0), (_running, "LEFT", 0.0), (_running, "LOADING", 0.0),
         (_running, "COMPILING", 0.0),
         (_running, "_ROUNDS", 3), (_running, "_CHUNK", 1e-9), (_ready, "SECONDS", 0.0),
-        (_gains, "FASTER", numpy.inf), (_gains, "_HOPELESS", numpy.inf),
+        (_gains, "FASTER", numpy.inf), (_gains, "HOPELESS", numpy.inf),
     ]  # fmt: skip
     taken.clear()
     with pytest.MonkeyPatch.context() as patch, np.config(execution="adaptive", promotion=True):

@@ -131,7 +131,7 @@ def test_a_note_decides_when_there_is_a_trial(folder: Path) -> None:
     key = _earlier.key_of("call", "f")
     unknown = _trials.Case(0.0, key)
     assert unknown.won is None and not unknown.due
-    unknown.refuse(_trials._Slower("it takes 3.0 of Python's time"))
+    unknown.refuse(_trials.Slower("it takes 3.0 of Python's time"))
     lost = _trials.Case(_trials.SECONDS, key)
     assert lost.won is False and not lost.due
     lost.seconds = _earlier.WAITING * _trials.SECONDS
@@ -139,7 +139,7 @@ def test_a_note_decides_when_there_is_a_trial(folder: Path) -> None:
     _earlier.keep(key, won=True)
     won = _trials.Case(0.0, key)
     assert won.won and won.due
-    won.refuse(_trials._Slower("it takes 1.1 of Python's time"))  # the machine may be busy
+    won.refuse(_trials.Slower("it takes 1.1 of Python's time"))  # the machine may be busy
     assert _earlier.has_won(key)
     won.refuse(ValueError("its results differ"))
     assert _earlier.has_won(key) is False
@@ -173,7 +173,7 @@ RUNNING = """
     import sys, time
     import lazynp as np
     from lazynp._promotion import _gains, _running, taken
-    _gains.FASTER = _gains._HOPELESS = 1e9
+    _gains.FASTER = _gains.HOPELESS = 1e9
     if sys.argv[1] == "again":
         _running.SECONDS = 10**9  # only a note has it looked at
     else:

@@ -535,7 +535,7 @@ def test_a_program_without_hope_is_not_tried(monkeypatch: pytest.MonkeyPatch) ->
         for k in range(20):
             a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
 
-    monkeypatch.setattr(_trials, "_HOPELESS", 0)
+    monkeypatch.setattr(_trials, "HOPELESS", 0)
     hot = front(f)
     compiled = np.stats().compiles
     for _ in range(5):

@@ -80,7 +80,7 @@ def test_random_loops(block: int, tmp_path: Path) -> None:
 SCRIPT = """
 import lazynp as np
 from lazynp._promotion import _gains as g, _running as r
-r.SECONDS, r.LEFT, r.LOADING, g.FASTER, g._HOPELESS = 0.0, 0.0, 0.0, 1e9, 1e9
+r.SECONDS, r.LEFT, r.LOADING, g.FASTER, g.HOPELESS = 0.0, 0.0, 0.0, 1e9, 1e9
 u = np.linspace(0, 1, 50)
 t, held = 0.0, u
 for step in range(400_000):
@@ -137,7 +137,7 @@ def test_an_interrupt_leaves_whole_rounds(tmp_path: Path) -> None:
         import lazynp as np
         from lazynp._promotion import _gains, _running, taken
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` ignores it
-        _running._CHUNK, _gains.FASTER, _gains._HOPELESS = 0.02, 1e9, 1e9
+        _running._CHUNK, _gains.FASTER, _gains.HOPELESS = 0.02, 1e9, 1e9
         _running.SECONDS = _running.LEFT = _running.LOADING = 0.0
         u, w, t, n = np.zeros(60), np.zeros(3), 0.0, 0
         def stop():

@@ -169,7 +169,7 @@ def test_an_interrupt_leaves_whole_rounds(delay: float, tmp_path: Path) -> None:
         import lazynp as np
         from lazynp._promotion import _gains, _running, taken
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        _running._CHUNK, _gains.FASTER, _gains._HOPELESS = 0.02, 1e9, 1e9
+        _running._CHUNK, _gains.FASTER, _gains.HOPELESS = 0.02, 1e9, 1e9
         _running.SECONDS = _running.COMPILING = _running.LOADING = 0.0
         u, w, t, n = np.zeros(60), np.zeros(3), 0.0, 0
         def stop():

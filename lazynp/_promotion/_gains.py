@@ -10,7 +10,7 @@ from lazynp.transforms.control import CannotStage
 FASTER = 0.8  # a program must take less than this part of Python's time
 _RUNS = 3  # of a program, before it is said to be slow: memory may be new, the machine busy
 _LOST = 2.0  # of Python's time: such a run needs no other
-_HOPELESS = 4.0  # of Python's time, by estimate: such a program is not even tried
+HOPELESS = 4.0  # of Python's time, by estimate: such a program is not even tried
 _RECENT = 3  # rounds of Python's between programs: they tell how long a round takes now
 _LOSING = 4  # runs after which a program is given up that takes longer than Python
 _WEIGHED = 16  # ... and one that gains too little
@@ -33,7 +33,7 @@ class Gains:
 
     def expects(self, seconds: float) -> None:
         """A program takes at least so long for a round, by estimate."""
-        if seconds > _HOPELESS * self.rate:
+        if seconds > HOPELESS * self.rate:
             raise Slower(f"it would take {seconds / self.rate:.0f} of Python's time")
 
     def of_round(self, seconds: float, has_effects: bool) -> None:

@@ -19,6 +19,7 @@ from lazynp._config import config
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
 from lazynp._promotion._agreement import agree, close
+from lazynp._promotion._gains import FASTER, HOPELESS, Slower
 from lazynp._promotion._given import Given, Numbers, Path, computed, copies
 from lazynp._promotion._objects import MISSING, attributes, put
 from lazynp._promotion._program import Changes, Program
@@ -30,10 +31,8 @@ from lazynp.transforms._stack import DISABLED
 from lazynp.transforms.control import CannotStage, TooLong
 
 SECONDS = 0.1  # of Python, before the function is traced for arguments like these
-FASTER = 0.8  # a program must take less than this part of Python's time
 _RUNS = 3  # of a program in its trial: the machine may be busy with something else
 _LOST = 1.4  # of Python's time: such a run needs no other
-_HOPELESS = 4  # of Python's time, by estimate: such a program is not even tried
 _CALLS = 16  # after so many, those that are too short to be worth it are given up
 _CASES = 8  # kinds of arguments
 _MISSES = 64  # calls that no program could run
@@ -43,10 +42,6 @@ _PARTS = 8  # of a program that are compiled in the background, before it is wai
 _IN_BACKGROUND = 0.25  # of the price, since Python goes on; but the end of the process waits
 _ATTEMPTS = 5  # traces, while it turns out which attributes are read, and which numbers vary
 _CHANGED = "what it reads from outside has changed, or is an argument"
-
-
-class _Slower(CannotStage):
-    """A program has taken longer than Python."""
 
 
 class Case:
@@ -102,7 +97,7 @@ class Case:
 
     def refuse(self, why: BaseException) -> None:
         self.refused = str(why) or type(why).__name__
-        if not (self.won and isinstance(why, _Slower)):  # the machine may be busy
+        if not (self.won and isinstance(why, Slower)):  # the machine may be busy
             _earlier.keep(self.key, won=False)
 
 
@@ -313,8 +308,8 @@ class Trials:
                 if self._moves(program):
                     return want
                 raise CannotStage(_CHANGED)
-            if program.seconds > _HOPELESS * python:
-                raise _Slower(f"it would take {program.seconds / python:.0f} of Python's time")
+            if program.seconds > HOPELESS * python:
+                raise Slower(f"it would take {program.seconds / python:.0f} of Python's time")
             with np.errstate(all="ignore"):
                 begin, compiling = _clock.now(), STATS.compile_seconds
                 got, changes = case.first_run(program, first, originals, objects)
@@ -335,7 +330,7 @@ class Trials:
                     if compiled <= FASTER * python or compiled > 4 * python + SECONDS:
                         break
             if compiled > FASTER * python:
-                raise _Slower(f"it takes {compiled / python:.1f} of Python's time")
+                raise Slower(f"it takes {compiled / python:.1f} of Python's time")
             case.program = program
             self.programs += 1
             STATS.promotions += 1

@@ -295,10 +295,12 @@ def _shifted(x: Any, axes: Any, sign: int) -> Any:
         axes = tuple(range(x.ndim))
     if isinstance(axes, (int, np.integer)):
         return roll(x, sign * (x.shape[axes] // 2), axes)
-    out = x
-    for k in axes:  # a size may be a shift, but no part of a list
-        out = roll(out, sign * (x.shape[k] // 2), k)
-    return out if axes else roll(x, [], axes)
+    shifts = [sign * (x.shape[k] // 2) for k in axes]
+    if not any(map(is_size, shifts)):
+        return roll(x, shifts, axes)
+    for k, shift in zip(axes, shifts, strict=True):  # a size may be a shift, but no part of a list
+        x = roll(x, shift, k)
+    return x
 
 
 def fftshift(x: Any, axes: Any = None) -> Any:

@@ -78,6 +78,10 @@ def _as_pythons(x: Any) -> Any:
     return pythons(x, x.dtype) if isinstance(x, Array) else x
 
 
+def log(x: Any, base: Any = None) -> Any:
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
 def module_of(
     original: ModuleType, rules: dict[str, Rule], discrete: dict[str, Rule | None], dtype: Any
 ) -> dict[str, Any]:

@@ -7,11 +7,7 @@ from typing import Any
 
 import lazynp as np
 from lazynp import special
-from lazynp.interop._numbers_of import Rule, module_of
-
-
-def _log(x: Any, base: Any = None) -> Any:
-    return np.log(x) if base is None else np.log(x) / np.log(base)
+from lazynp.interop._numbers_of import Rule, log, module_of
 
 
 def _pow(x: Any, y: Any) -> Any:
@@ -56,7 +52,7 @@ _RULES: dict[str, Rule] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1,
-    "log": _log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt,
+    "log": log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt,
     "cbrt": np.cbrt, "fabs": np.fabs, "degrees": np.degrees, "radians": np.radians,
     "atan2": np.arctan2, "pow": _pow, "hypot": _hypot, "fmod": np.fmod,
     "copysign": np.copysign, "remainder": _remainder, "ldexp": np.ldexp, "dist": _dist,

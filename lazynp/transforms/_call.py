@@ -104,8 +104,9 @@ def _jvp(
     donate: Places = (),
     compiled: Compiled = False,
 ) -> tuple[Any, Any]:
-    pushed, moves = jvp_jaxpr(jaxpr, moving_flags(tangents))
-    limit = _limit(compiled, "jvp", moving_flags(tangents))
+    flags = moving_flags(tangents)
+    pushed, moves = jvp_jaxpr(jaxpr, flags)
+    limit = _limit(compiled, "jvp", flags)
     outs = jit_call(*primals, *present(tangents), jaxpr=pushed, name=name, **limit)
     n = len(jaxpr.outputs)
     return outs[:n], spread_out(outs[n:], moves)
@@ -120,8 +121,8 @@ def _linearize(
     donate: Places = (),
     compiled: Compiled = False,
 ) -> tuple[Any, Any]:
-    pair = linearize_jaxpr(jaxpr, moving_flags(tangents))
     flags = moving_flags(tangents)
+    pair = linearize_jaxpr(jaxpr, flags)
     limit = _limit(compiled, "primal", flags)
     outs = jit_call(*primals, jaxpr=pair.primal, name=name, **limit)
     n = len(jaxpr.outputs)

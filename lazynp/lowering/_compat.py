@@ -298,6 +298,11 @@ def tiled(counts: Sequence[int], whole: int, order: Sequence[int]) -> Any:
     return xla_client.HloSharding.from_string(text)
 
 
+def together(shape: Any, shardings: Sequence[Any]) -> Any:
+    """The sharding of a tuple of results, from that of each."""
+    return xla_client.HloSharding.tuple_sharding(shape, list(shardings))
+
+
 def register_handlers(platform: str, types: Any, calls: Any) -> None:
     """The functions that take the registrations of a plugin's platform."""
     xla_client.register_custom_type_handler(platform, types)

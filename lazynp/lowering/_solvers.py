@@ -14,6 +14,7 @@ import numpy as np
 
 from lazynp._avals import Aval, aval_of
 from lazynp._errors import LoweringError
+from lazynp.lowering import _chunks, _stacks
 from lazynp.lowering._text import flag
 
 _INT32 = np.dtype(np.int32)
@@ -76,34 +77,45 @@ def _layout(aval: Aval, rank: int, by_rows: bool) -> tuple[int, ...]:
 class Lapack:
     """SciPy's LAPACK, on the host, by the targets of jaxlib."""
 
-    def _call(
+    def call(
         self, b: Any, routine: str, operands: Sequence[Any], outs: Sequence[Ranked],
-        letters: dict[str, str] | None = None, **options: Any,
+        letters: dict[str, str] | None = None, *, ranks: Sequence[int] = (2, 2),
+        aliases: dict[int, int] | None = None,
     ) -> list[Any]:  # fmt: skip
-        """letters: the arguments that LAPACK takes as letters."""
+        """A routine for each matrix of the stacks. letters: what LAPACK takes as letters."""
         target = f"lapack_{_PREFIX[operands[0].aval.dtype.char]}{routine}_ffi"
         attrs = {name: f"{ord(letter)} : ui8" for name, letter in (letters or {}).items()}
-        return _call(b, target, operands, outs, attrs, **options)
+
+        def call(b: Any, operands: list[Any], outs: list[Ranked]) -> list[Any]:
+            return _call(b, target, operands, outs, attrs, ranks=ranks, aliases=aliases)
+
+        leading = operands[0].aval.ndim - ranks[0]
+        if b.mesh is not None and leading:
+            config = _stacks.solver_config(routine, letters, ranks, [r for _, r in outs], aliases)
+            made = [aval for aval, _ in outs]
+            return b.custom_call(_stacks.SOLVER, operands, made, config=config, leading=leading)
+        most = _chunks.length(routine, operands[-1 if routine == "trsm" else 0].aval)
+        return _chunks.called(b, call, operands, ranks[: len(operands)], outs, most)
 
     def cholesky(self, b: Any, a: Any) -> list[Any]:
         """The factor in the lower triangle, status."""
         outs = [(a.aval, 2), _status(a.aval)]
-        return self._call(b, "potrf", [a], outs, {"uplo": "L"}, aliases={0: 0})
+        return self.call(b, "potrf", [a], outs, {"uplo": "L"}, aliases={0: 0})
 
     def lu(self, b: Any, a: Any) -> list[Any]:
         """Both factors in one matrix, pivots counted from 1, status."""
         outs = [(a.aval, 2), _vector(a.aval, min(a.aval.shape[-2:]), _INT32), _status(a.aval)]
-        return self._call(b, "getrf", [a], outs, aliases={0: 0})
+        return self.call(b, "getrf", [a], outs, aliases={0: 0})
 
     def qr(self, b: Any, a: Any) -> list[Any]:
         """R with the Householder vectors below it, their factors."""
         outs = [(a.aval, 2), _vector(a.aval, min(a.aval.shape[-2:]))]
-        return self._call(b, "geqrf", [a], outs, aliases={0: 0})
+        return self.call(b, "geqrf", [a], outs, aliases={0: 0})
 
     def householder(self, b: Any, h: Any, tau: Any) -> Any:
         """The columns of Q, as many as h has."""
         routine = "ungqr" if h.aval.dtype.kind == "c" else "orgqr"
-        return self._call(b, routine, [h, tau], [(h.aval, 2)], ranks=(2, 1), aliases={0: 0})[0]
+        return self.call(b, routine, [h, tau], [(h.aval, 2)], ranks=(2, 1), aliases={0: 0})[0]
 
     def triangular(self, b: Any, a: Any, x: Any, lower: bool, transpose: str, unit: bool) -> Any:
         """op(a)^-1 x; transpose: N, T or C."""
@@ -111,19 +123,19 @@ class Lapack:
             "side": "L", "uplo": "L" if lower else "U", "trans_x": transpose,
             "diag": "U" if unit else "N",
         }  # fmt: skip
-        return self._call(b, "trsm", [a, x], [(x.aval, 2)], letters, aliases={0: 1})[0]
+        return self.call(b, "trsm", [a, x], [(x.aval, 2)], letters, aliases={0: 1})[0]
 
     def hermitian(self, b: Any, a: Any, lower: bool, vectors: bool) -> list[Any]:
         """Eigenvectors (anything unless `vectors`), eigenvalues, status."""
         routine = "heevd" if a.aval.dtype.kind == "c" else "syevd"
         outs = [(a.aval, 2), _vector(a.aval, a.aval.shape[-1], _real(a.aval)), _status(a.aval)]
         letters = {"mode": "V" if vectors else "N", "uplo": "L" if lower else "U"}
-        return self._call(b, routine, [a], outs, letters, aliases={0: 0})
+        return self.call(b, routine, [a], outs, letters, aliases={0: 0})
 
     def eigen(self, b: Any, a: Any, vectors: bool) -> list[Any]:
         """Eigenvalues, right eigenvectors (anything unless `vectors`), status."""
         letters = {"compute_left": "N", "compute_right": "V" if vectors else "N"}
-        return _of_parts(b, self._call(b, "geev", [a], _eigen_outs(a.aval), letters))
+        return _of_parts(b, self.call(b, "geev", [a], _eigen_outs(a.aval), letters))
 
     def svd(self, b: Any, a: Any, full: bool, vectors: bool) -> list[Any]:
         """U, singular values, V^H (anything unless `vectors`), status."""
@@ -135,7 +147,7 @@ class Lapack:
             _matrix(a.aval, columns, n), _status(a.aval),
         ]  # fmt: skip
         mode = "N" if not vectors else "A" if full else "S"
-        _, s, u, vh, info = self._call(b, "gesdd", [a], outs, {"mode": mode}, aliases={0: 0})
+        _, s, u, vh, info = self.call(b, "gesdd", [a], outs, {"mode": mode}, aliases={0: 0})
         return [u, s, vh, info]
 
 

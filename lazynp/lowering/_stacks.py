@@ -3,12 +3,13 @@ entries at that place. So a device that has some of them can compute its own.
 
 XLA's partitioner knows this of most operations, but not of custom calls, and not of Fourier
 transforms: those it runs on all devices in full. A custom call gets a rule, which says what its
-dimensions have in common (`notes`), and jaxlib splits it. A transform becomes a custom call as
-well, until XLA asks, by `_partition`, for the program of one device.
+dimensions have in common (`notes`). XLA then asks for the program of one device, which computes a
+part of the stack (`_partition` for transforms, `_split_solvers` for factorisations).
 """
 
 from __future__ import annotations
 
+import json
 import math
 import threading
 from collections.abc import Sequence
@@ -21,8 +22,9 @@ from lazynp.lowering import _compat
 from lazynp.lowering._text import ints, type_text
 
 FFT = "lazynp_fft"
+SOLVER = "lazynp_lapack"
 _lock = threading.Lock()
-_registered: list[Any] = []
+_registered: list[tuple[str, Any]] = []
 _Dims = tuple[int, ...]
 
 
@@ -66,12 +68,24 @@ def fft_call(kind: str, n: int) -> str:
     return f'backend_config = "{config}", call_target_name = "{FFT}", has_side_effect = false'
 
 
+def solver_config(
+    routine: str, letters: dict[str, str] | None, ranks: Sequence[int], outs: Sequence[int],
+    aliases: dict[int, int] | None,
+) -> str:  # fmt: skip
+    """What `_split_solvers` needs to know of a call: the arguments of `Lapack.call`."""
+    return json.dumps([routine, letters, list(ranks), list(outs), list((aliases or {}).items())])
+
+
 def register(api: Any = None) -> None:
     """Tell XLA how to split what `fft_call` writes. api: that of a platform's plugin."""
+    register_once(FFT, _partition, api)
+
+
+def register_once(name: str, partition: Any, api: Any = None) -> None:
     with _lock:
-        if api not in _registered:
-            _compat.register_partitioner(FFT, _partition, api)
-            _registered.append(api)
+        if (name, api) not in _registered:
+            _compat.register_partitioner(name, partition, api)
+            _registered.append((name, api))
 
 
 def _partition(
@@ -83,7 +97,7 @@ def _partition(
     tiles = [_tiles(s, lines) for s in (shardings[0], sharding)]
     counts, order = max(tiles, key=lambda t: math.prod(t[0]))
     split = _compat.tiled(counts, 1, order)
-    given, made = [type_text(_part(s, counts)) for s in (shapes[0], shape)]
+    given, made = [type_text(part(s, counts)) for s in (shapes[0], shape)]
     text = (
         f"func.func public @main(%a: {given}) -> {made} {{\n"
         f'%0 = "stablehlo.fft"(%a) <{{{fft_attrs(kind, [int(n)])}}}> : ({given}) -> {made}\n'
@@ -111,7 +125,7 @@ def _tiles(sharding: Any, lines: _Dims) -> tuple[_Dims, _Dims]:
     return tuple(counts), tuple(order.ravel().tolist())
 
 
-def _part(shape: Any, counts: _Dims) -> Aval:
+def part(shape: Any, counts: _Dims) -> Aval:
     """The aval of one device's part."""
     sizes = tuple(shape.dimensions())
     front = [-(-n // c) for n, c in zip(sizes, counts, strict=False)]

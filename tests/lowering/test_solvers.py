@@ -50,7 +50,7 @@ def _emulated(b: Any, target: str, xs: Sequence[Any], attrs: dict[str, Any]) -> 
         case "cuhybrid_eig_real" | "cuhybrid_eig_comp":
             outs = _solvers._eigen_outs(xs[0].aval)
             letters = {"compute_left": "N", "compute_right": "V" if attrs["right"] else "N"}
-            return LAPACK._call(b, "geev", xs, outs, letters)
+            return LAPACK.call(b, "geev", xs, outs, letters)
         case "gesvdj":
             u, s, vh, info = LAPACK.svd(b, *xs, attrs["full_matrices"], True)
             return [xs[0], s, u, _solvers._adjoint(b, vh), info]

@@ -3,7 +3,8 @@
 Each program runs by NumPy, by lazynp, and under `value_and_grad`, with and without `jit`; with
 autograd and jax too, where they are installed and have the operations (autograd cannot write into
 arrays, nor can jax). Best of several calls after the first, in ms. *gradient*: each call runs in
-Python; *program*: after so many calls (and seconds) that the gradient has become a program.
+Python; *program*: after so many calls (and seconds) that the gradient has become a program. Each
+program runs in a process of its own: programs of the others would count for it, or be in its way.
 `--only NAME` chooses programs, `--jit` adds the compiled gradients, `--profile` prints where the
 Python time of a gradient goes.
 """
@@ -14,6 +15,8 @@ import argparse
 import cProfile
 import importlib
 import pstats
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -250,9 +253,12 @@ def main() -> None:
     parser.add_argument("--jit", action="store_true")
     parser.add_argument("--profile", action="store_true")
     given = parser.parse_args()
-    for name in PROGRAMS:
-        if given.only not in name:
-            continue
+    names = [name for name in PROGRAMS if given.only in name]
+    if len(names) > 1:
+        for name in names:
+            subprocess.run([sys.executable, __file__, *sys.argv[1:], "--only", name], check=True)
+        return
+    for name in names:
         if given.profile:
             profile(name)
             continue

@@ -311,12 +311,31 @@ def scaled(x, by):
     return x * by
 
 
-def test_too_many_kinds_of_arguments() -> None:
+def test_too_many_kinds_of_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     hot = front(programs.stencil)
-    for n in range(3, 14):
+    monkeypatch.setattr(_trials, "SECONDS", numpy.inf)  # no kind gets a program
+    for n in range(3, 90):
         programs.stencil(np.ones(n), 9)
     assert front_of(programs.stencil) is None
     assert len(hot.cases) <= 8
+
+
+def test_programs_outlive_kinds_that_come_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    hot = front(programs.stencil)
+    for n in (10, 11, 12) * 2:
+        programs.stencil(np.ones(n), 9)
+    assert hot.programs == 3
+    with monkeypatch.context() as patch:
+        patch.setattr(_trials, "SECONDS", numpy.inf)
+        for n in range(20, 110):
+            programs.stencil(np.ones(n), 9)
+    assert front_of(programs.stencil) is hot and len(hot.cases) == 8
+    assert [case.program is not None for case in hot.cases.values()][:3] == [True] * 3
+    for n in [*range(20, 40)] * 2:
+        args, same = (arguments(("vector", 9), n, np) for _ in range(2))
+        args[0], same[0] = args[0][:n].copy(), same[0][:n].copy()
+        assert_alike(programs.stencil(*args), hot.plain(*same))
+    assert hot.programs == 8 and len(hot.cases) == 8
 
 
 def test_settings_and_transformations() -> None:

@@ -34,7 +34,8 @@ SECONDS = 0.1  # of Python, before the function is traced for arguments like the
 _RUNS = 3  # of a program in its trial: the machine may be busy with something else
 _LOST = 1.4  # of Python's time: such a run needs no other
 _CALLS = 16  # after so many, those that are too short to be worth it are given up
-_CASES = 8  # kinds of arguments
+_CASES = 8  # kinds of arguments that are followed at once
+_KINDS = 64  # that were dropped for others, and none has got a program: then all calls are Python's
 _MISSES = 64  # calls that no program could run
 _SLOW = 2.0  # a call is slow that takes so many times as long as the one before
 _UNFIT = 3  # slow calls: after so many, the program does not fit
@@ -118,6 +119,7 @@ class Trials:
         self.running = 0.0  # seconds that a call has taken which began before there was this front
         self.given_back = ""  # why
         self._again = 0  # times that programs were dropped because a number began to vary
+        self._dropped = 0  # kinds of arguments that made room for others
 
     def restore(self, why: str = "") -> None:
         """Leave all further calls to Python."""
@@ -198,13 +200,30 @@ class Trials:
     def _case(self, given: Given) -> Case | None:
         case = self.cases.get(given.key)
         if case is None:
-            if len(self.cases) >= _CASES or self._again > _CASES:
-                self.restore(f"more than {_CASES} kinds of arguments")
+            if not self._has_room():
                 return None
             first = SECONDS + self.running
             key = _earlier.key_of("call", self._identity, _earlier.of_kind(given.leaves))
             case = self.cases[given.key] = Case(0.0 if self.cases else first, key)
         return case
+
+    def _has_room(self) -> bool:
+        """Whether another kind may be followed. One that has no program, and has taken the least
+        time, makes room for it.
+        """
+        if self._again > _CASES:
+            self.restore("its numbers and attributes change")
+            return False
+        if len(self.cases) < _CASES:
+            return True
+        without = [key for key, case in self.cases.items() if case.program is None]
+        self._dropped += 1
+        if self._dropped > _KINDS and len(without) == len(self.cases):
+            self.restore(f"more than {_KINDS} kinds of arguments")
+            return False
+        if without:
+            del self.cases[min(without, key=lambda key: self.cases[key].seconds)]
+        return bool(without)
 
     # -- tracing -----------------------------------------------------------------------------------
 

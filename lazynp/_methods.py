@@ -53,6 +53,7 @@ from lazynp.functions._arguments import (
     is_fortran,
     order_argument,
 )
+from lazynp.functions._assigned import of_element
 from lazynp.functions._eager import by_method
 from lazynp.functions._flat import flatiter
 from lazynp.functions._foreign import elements
@@ -103,6 +104,8 @@ def _fill(self: Array, value: Any) -> None:
         np.empty(1, self.dtype).fill(
             np.asarray(host_of(value)) if isinstance(value, Array) else value
         )
+    if isinstance(value, (list, tuple)):
+        value = of_element(value, self.dtype)
     setitem(self, ..., value)
 
 

@@ -339,9 +339,10 @@ class Trials:
                     and _same_attributes(changes, objects, before)
                 ):
                     raise CannotStage("its results differ")
-                for left in reversed(range(_RUNS)):
-                    if python > SECONDS and compiled > _LOST * python:
-                        break  # it takes long, so that noise matters less
+                long = python > SECONDS  # so noise matters less, and runs cost more
+                for left in reversed(range(1 if long else _RUNS)):
+                    if long and compiled > _LOST * python:
+                        break
                     given_again = copies(second, written=written) if left else second
                     begin = _clock.now()
                     program(given_again, originals, objects)

@@ -59,6 +59,13 @@ def assigned(
     return operand
 
 
+def of_element(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A sequence stored into the one element that an index names. A truth takes that of the whole
+    sequence. Other elements refuse sequences.
+    """
+    return len(value) > 0 if dtype.kind == "b" else value
+
+
 def _of_list(value: Any, dtype: np.dtype[Any]) -> Any:
     """A list as NumPy converts it for elements of this dtype: what it holds beside numbers, one by
     one. Anything else unchanged.

@@ -40,7 +40,7 @@ from lazynp._trace import on_host, record_traced
 from lazynp._values import there, watched
 from lazynp._views import view
 from lazynp.functions._advanced import get_advanced, set_advanced
-from lazynp.functions._assigned import assigned, check_fits
+from lazynp.functions._assigned import assigned, check_fits, of_element
 from lazynp.functions._checks import depth_of
 from lazynp.functions._getset_host import get_on_host, is_field, set_on_host, store_what_fits
 from lazynp.functions._index_keys import (
@@ -331,6 +331,8 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     if axes and self._base is None and self._flags is None and not staged:
         if store_element(self, index, axes, value):
             return
+    if type(value) in (list, tuple) and axes == self.ndim and (axes or type(index) is tuple):
+        value = of_element(value, self.dtype)
     recorder = local.recorder
     if not _follows_store(recorder):
         begins(recorder, self, value)

@@ -87,3 +87,55 @@ def test_lists_that_are_too_deep() -> None:
 
     with pytest.raises(ValueError, match="setting an array element with a sequence"):
         lazynp.jit(f)(1.0)
+
+
+SEQUENCES: list[Any] = [
+    [1, 2, 3], [], [0], (1,), (), [[1]], [[]], [None], [1, [2]], ["a"], [numpy.zeros(2)], [0.5],
+]  # fmt: skip
+ELEMENTS: dict[str, Any] = {
+    "without axes": (lambda np, x: x.reshape(-1)[0:1].reshape(()), ()),
+    "one axis": (lambda np, x: x[0], 1),
+    "negative": (lambda np, x: x[0], (-1,)),
+    "two axes": (lambda np, x: x, (1, 1)),
+    "of a view": (lambda np, x: x.T[::-1], (1, 0)),
+    "of a view of no axes": (lambda np, x: x[0, 0, ...][None].T, 0),
+    "of the whole": (lambda np, x: np.zeros((), x.dtype), ()),
+    "a slice": (lambda np, x: x[0], slice(0, 1)),
+    "all": (lambda np, x: x[0], ...),
+    "an ellipsis": (lambda np, x: x[0], (..., 0)),
+    "chosen": (lambda np, x: x[0], [0, 1]),
+}  # fmt: skip
+
+
+def _stored(np: Any, dtype: str, how: str, value: Any) -> Any:
+    x = np.zeros((2, 2), dtype)
+    of, index = ELEMENTS[how]
+    y = of(np, x)
+    try:
+        y[index] = value
+    except Exception as error:
+        return type(error), str(error)
+    return str((numpy.asarray(x).tolist(), numpy.asarray(y).tolist()))  # nan is not nan
+
+
+@pytest.mark.parametrize("dtype", ["?", "f8"])
+@pytest.mark.parametrize("how", list(ELEMENTS))
+def test_a_sequence_in_the_place_of_an_element(how: str, dtype: str) -> None:
+    """NumPy stores the truth of the sequence in an element that is a truth."""
+    for value in SEQUENCES:
+        assert _stored(lazynp, dtype, how, value) == _stored(numpy, dtype, how, value), value
+
+
+@pytest.mark.parametrize("dtype", ["?", "f8"])
+def test_filling_with_a_sequence(dtype: str) -> None:
+    for value in SEQUENCES:
+        found: list[Any] = []
+        for np in (lazynp, numpy):
+            x = np.zeros(3, dtype)
+            try:
+                x.fill(value)
+            except Exception as error:
+                found.append((type(error), str(error)))
+            else:
+                found.append(str(numpy.asarray(x).tolist()))
+        assert found[0] == found[1], value

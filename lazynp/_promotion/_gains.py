@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections import deque
 from collections.abc import Callable
 
@@ -10,7 +12,11 @@ from lazynp.transforms.control import CannotStage
 FASTER = 0.8  # a program must take less than this part of Python's time
 _RUNS = 3  # of a program, before it is said to be slow: memory may be new, the machine busy
 _LOST = 2.0  # of Python's time: such a run needs no other
-HOPELESS = 4.0  # of Python's time, by estimate: such a program is not even tried
+# Of Python's time, by an estimate of what one core takes at least: such a program is not even tried.
+# Cores share the memory, so that more of them help less than their number says.
+HOPELESS = FASTER * math.sqrt(os.cpu_count() or 1)
+_TOLD = 3.0  # of the time for copying: from here on, a run tells how long its rounds take
+_MORE = 8  # times as many rounds, while a run does not
 _RECENT = 3  # rounds of Python's between programs: they tell how long a round takes now
 _LOSING = 4  # runs after which a program is given up that takes longer than Python
 _WEIGHED = 16  # ... and one that gains too little
@@ -34,7 +40,7 @@ class Gains:
     def expects(self, seconds: float) -> None:
         """A program takes at least so long for a round, by estimate."""
         if seconds > HOPELESS * self.rate:
-            raise Slower(f"it would take {seconds / self.rate:.0f} of Python's time")
+            raise Slower(f"it would take {seconds / self.rate:.1f} of Python's time")
 
     def of_round(self, seconds: float, has_effects: bool) -> None:
         """Python has run a round in this time. Rounds with effects may take longer than others."""
@@ -58,6 +64,16 @@ class Gains:
         if complete < count or count >= most or count <= fewest or seconds > allowed:
             raise slower
         copying, _ = self._tried(run, fewest)
+        while seconds < _TOLD * copying:
+            more = min(_MORE * count, most)
+            if more == count or copying + (seconds - copying) * more / count > allowed:
+                raise slower
+            count = more
+            seconds, complete = self._tried(run, count)
+            if seconds <= FASTER * self.rate * complete:
+                return count, seconds
+            if complete < count:
+                raise slower
         each = max(seconds - copying, 0.0) / (count - fewest)
         gain = FASTER * self.rate - each
         needed = int(2 * copying / gain) if gain > 0 else most

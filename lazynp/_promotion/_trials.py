@@ -32,7 +32,7 @@ from lazynp.transforms.control import CannotStage, TooLong
 
 SECONDS = 0.1  # of Python, before the function is traced for arguments like these
 _RUNS = 3  # of a program in its trial: the machine may be busy with something else
-_LOST = 1.4  # of Python's time: such a run needs no other
+_LOST = 1.1  # of Python's time: a long run like this needs no other
 _CALLS = 16  # after so many, those that are too short to be worth it are given up
 _CASES = 8  # kinds of arguments that are followed at once
 _KINDS = 64  # that were dropped for others, and none has got a program: then all calls are Python's
@@ -328,7 +328,7 @@ class Trials:
                     return want
                 raise CannotStage(_CHANGED)
             if program.seconds > HOPELESS * python:
-                raise Slower(f"it would take {program.seconds / python:.0f} of Python's time")
+                raise Slower(f"it would take {program.seconds / python:.1f} of Python's time")
             with np.errstate(all="ignore"):
                 begin, compiling = _clock.now(), STATS.compile_seconds
                 got, changes = case.first_run(program, first, originals, objects)

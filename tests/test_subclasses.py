@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 import lazynp
+from lazynp.functions import _dispatch, _ufunc
 
 
 def informed(np: Any) -> Any:
@@ -166,3 +167,66 @@ def test_subclasses_are_lazy_and_differentiated() -> None:
 
     x = lazynp.array([1.0, 2.0])
     assert lazynp.grad(f)(x).tolist() == [0.0, 4.0] and x.tolist() == [3.0, 2.0]
+
+
+class Units(lazynp.ndarray):
+    """Without hooks for ufuncs, as most classes are."""
+
+    unit: Any
+
+    def __array_finalize__(self, obj: Any) -> None:
+        self.unit = getattr(obj, "unit", "m")
+
+
+VIEWS: dict[str, Any] = {
+    "itself": lambda x: x[...], "slice": lambda x: x[1:], "reshape": lambda x: x.reshape(3, 2),
+    "ravel": lambda x: x.ravel(), "T": lambda x: x.T, "swapaxes": lambda x: x.swapaxes(0, 1),
+    "squeeze": lambda x: x[None].squeeze(), "view of a view": lambda x: x.T[1:].reshape(-1, 1),
+    "real": lambda x: x.real, "transpose": lambda x: x.transpose(1, 0),
+    "diagonal": lambda x: x.diagonal(), "mT": lambda x: x.mT,
+    "astype": lambda x: x.astype(float, copy=False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("written", [False, True])
+@pytest.mark.parametrize("name", list(VIEWS))
+def test_views_by_methods_are_views_of_the_array(name: str, written: bool) -> None:
+    """Methods read a plain array in place of the array, but what they give belongs to that."""
+    ours = lazynp.arange(6.0).reshape(2, 3).copy().view(Units)
+    theirs = numpy.arange(6.0).reshape(2, 3)
+    if written:
+        ours[0, 0] = theirs[0, 0] = 7.0
+    view, wanted = VIEWS[name](ours), VIEWS[name](theirs)
+    assert type(view) is Units and view.unit == "m"
+    assert lazynp.shares_memory(view, ours) == numpy.shares_memory(wanted, theirs)
+    ours[1, 1] = theirs[1, 1] = 9.0
+    numpy.testing.assert_array_equal(numpy.asarray(view), wanted)
+    if wanted.flags.writeable:
+        view[...] = wanted[...] = 5.0
+    numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
+
+
+FORMS = [
+    "x + x", "2 - x", "x * y", "y / x", "-x", "x > 1", "abs(x)", "x ** 2", "np.sin(x)",
+    "np.maximum(x, y)", "divmod(x, 2)[1]", "np.modf(x)[0]", "np.dot(x, x.T)",
+    "np.concatenate([x, x])",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_classes_without_hooks_are_not_asked(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To ask each operand whether it takes over takes ten times as long as the operation."""
+
+    def asked(*_: Any) -> Any:
+        raise AssertionError(form)
+
+    monkeypatch.setattr(_ufunc, "elsewhere", asked)
+    monkeypatch.setattr(_dispatch, "_of_derived", asked)
+    x = lazynp.arange(6.0).reshape(2, 3).copy().view(Units)
+    x.unit = "s"
+    y = lazynp.ones((2, 3))
+    with numpy.errstate(all="ignore"):
+        got = eval(form, {"np": lazynp, "x": x, "y": y})
+        plain = {"np": numpy, "x": numpy.asarray(x), "y": numpy.asarray(y)}
+        numpy.testing.assert_array_equal(numpy.asarray(got), eval(form, plain))
+    assert form.startswith("np.conc") or type(got) is Units and got.unit == "s"

@@ -12,8 +12,8 @@ from lazynp.transforms.control import CannotStage
 FASTER = 0.8  # a program must take less than this part of Python's time
 _RUNS = 3  # of a program, before it is said to be slow: memory may be new, the machine busy
 _LOST = 2.0  # of Python's time: such a run needs no other
-# Of Python's time, by an estimate of what one core takes at least: such a program is not even tried.
-# Cores share the memory, so that more of them help less than their number says.
+# Of Python's time, by an estimate of what one core takes at least: such a program is not even
+# tried. Cores share the memory, so that more of them help less than their number says.
 HOPELESS = FASTER * math.sqrt(os.cpu_count() or 1)
 _TOLD = 3.0  # of the time for copying: from here on, a run tells how long its rounds take
 _MORE = 8  # times as many rounds, while a run does not

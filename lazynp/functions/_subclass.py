@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, of_either
+from lazynp._avals import SCALAR_DTYPES
 from lazynp._flush import host_value
 from lazynp._steps import Reshape
 from lazynp._views import view
+from lazynp.functions._scalars import AVALS
 from lazynp.primitives.elementwise_factory import ROWS
 
 # the results of these are not arrays, are plain arrays, or have their class already
@@ -113,13 +115,102 @@ def stripped(x: Any) -> Any:
     return view(x, Reshape(x.shape)) if isinstance(x, Subclass) else x
 
 
+def derived_first(function: Callable[..., Any], other: Callable[..., Any]) -> Callable[..., Any]:
+    """`other(*operands)`, unless arrays of derived classes are among them that have no
+    `__array_ufunc__` and no `__array_wrap__` of their own: then the function of plain arrays, in
+    the class. This is the usual case, and `other` would ask each operand whether it takes over.
+
+    function: elementwise, so its results are no views of its operands.
+    """
+
+    @functools.wraps(other)
+    def call(*operands: Any) -> Any:
+        first, plain = None, []
+        for x in operands:
+            if type(x) not in _KNOWN:
+                if not _has_no_hooks(type(x)):
+                    return other(*operands)
+                if first is None or x.__array_priority__ > first.__array_priority__:
+                    first = x
+                x = new_array(x._read())
+            plain.append(x)
+        if first is None:
+            return other(*operands)
+        result = function(*plain)
+        if type(result) is tuple:
+            return tuple([_in_class(first, x) for x in result])
+        return _in_class(first, result)
+
+    return call
+
+
+_KNOWN = frozenset({NDArray, Scalar, *SCALAR_DTYPES, *AVALS})
+
+
+_HOOKS = Subclass.__array_ufunc__, Subclass.__array_wrap__
+_of_type = type.__getattribute__  # that of the metaclass, which is asked else, is ours
+
+
+def is_derived(kind: Any) -> bool:
+    return Subclass in _of_type(kind, "__mro__")
+
+
+def _has_no_hooks(kind: Any) -> bool:
+    """Whether it is a derived class that leaves ufuncs, and their results, to us."""
+    if not is_derived(kind):
+        return False
+    return (_of_type(kind, "__array_ufunc__"), _of_type(kind, "__array_wrap__")) == _HOOKS
+
+
+def _in_class(first: Any, result: Any) -> Any:
+    if type(result) is Scalar:
+        result = new_array(result._read())
+    return of_class(type(first), result, first) if type(result) is NDArray else result
+
+
+# Methods that only read the array. A plain array in its place takes the short way in C.
+_READING = {
+    "T", "__getitem__", "argmax", "argmin", "argsort", "astype", "copy", "cumprod", "cumsum",
+    "diagonal", "dot", "flatten", "imag", "mT", "ravel", "real", "repeat", "reshape", "round",
+    "squeeze", "swapaxes", "take", "tolist", "transpose",
+} | _REDUCTIONS  # fmt: skip
+
+
+def _plain(x: Any) -> NDArray:
+    """A plain array with the value of one of a derived class, for reading. Of a view, a view."""
+    made = object.__new__(NDArray)
+    made._node, made._base, made._flags = x._node, x._base, x._flags
+    made._seen, made._order = x._seen, x._order
+    if x._base is not None:
+        made._path = x._path
+    return made
+
+
+def _read(function: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+    """A reading method by a plain array. Views of that are views of the array itself."""
+    plain = _plain(self)
+    if args:
+        args = [x if type(x) in SIMPLE else _plain_or_not(x) for x in args]
+    result = function(plain, *args, **kwargs)
+    if type(result) is NDArray and result._base is plain:
+        result._base = self
+    return result
+
+
+SIMPLE = _KNOWN | {slice, str, type, type(None), type(...)}
+
+
+def _plain_or_not(x: Any) -> Any:
+    return _plain(x) if _has_no_hooks(type(x)) else x
+
+
 def _kept(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    asked = _asked(name)
+    asked, reads = _asked(name), name in _READING
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if asked is not None and type(self).__array_ufunc__ is not Subclass.__array_ufunc__:
+        if asked is not None and _of_type(type(self), "__array_ufunc__") is not _HOOKS[0]:
             return asked(self, *args, **kwargs)
-        result = function(self, *args, **kwargs)
+        result = _read(function, self, args, kwargs) if reads else function(self, *args, **kwargs)
         if kwargs.get("subok") is False:
             return stripped(result)
         if type(result) is Scalar and name in _REDUCTIONS:
@@ -200,6 +291,10 @@ def attach(operators: set[str], ufuncs: dict[str, Any]) -> None:
                 of_either[name] = _of_either(name, method)
         elif isinstance(method, property) and method.fget is not None and name in _OF_THE_CLASS:
             setattr(Subclass, name, property(_kept(name, method.fget), method.fset))
+    for name in operators - vars(Subclass).keys():
+        function = vars(Array).get(name)
+        if function is not None and not name.startswith("__i"):
+            setattr(Subclass, name, derived_first(function, function))
     for name in ("__array_finalize__", "__array_wrap__", "__setstate__"):
         of_either[name] = _hook(name)
     for name in ("__reduce__", "__repr__", "__setitem__", "view"):

@@ -59,6 +59,7 @@ from lazynp.functions._reduce import to_loop
 from lazynp.functions._scalars import AVALS
 from lazynp.functions._selected import Selection
 from lazynp.functions._stores import write_into
+from lazynp.functions._subclass import derived_first
 from lazynp.functions._ufunc_methods import Methods
 from lazynp.primitives import elementwise, shaping
 
@@ -99,15 +100,15 @@ class ufunc(Methods):
         self.__doc__ = f"Lazy `numpy.{reference.__name__}`: see NumPy's documentation."
         self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
         self._apply = _composed(self, implementation)
-        self._call = self._of_any
+        self._call = any_other = derived_first(self, self._of_any)
         if fast is None and isinstance(implementation, Primitive):
             fast = implementation
         if fast is not None and self.nin <= 2:
             make: Any = unary if self.nin == 1 else binary
             # one level below `__call__`, which is not a frame in C
-            self._call = make(fast, self._of_any, reference, depth=2 - BUILT, numbers=True)
+            self._call = make(fast, any_other, reference, depth=2 - BUILT, numbers=True)
         elif self.nin <= 2:
-            self._call = of_numbers(reference, self._of_any)
+            self._call = of_numbers(reference, any_other)
         self._fast = fast
         self._put_fronts()
 

@@ -15,6 +15,7 @@ import numpy as np
 from lazynp import _cost
 from lazynp._allowance import Allowance, most
 from lazynp._array import Array, new_array
+from lazynp._avals import Aval
 from lazynp._config import config
 from lazynp._flush import host_value
 from lazynp._jaxpr import Jaxpr
@@ -23,7 +24,7 @@ from lazynp._node import leaf
 from lazynp.transforms._call import jit_call
 from lazynp.transforms._checks import has_checks
 from lazynp.transforms._padded import padded
-from lazynp.transforms._sizing import SizedProgram
+from lazynp.transforms._sized_program import SizedProgram
 
 _PADDING = 150.0  # microseconds: of padding operands, and taking parts of results
 _KEPT = 256  # sizes whose calls are counted
@@ -78,9 +79,15 @@ class Buckets:
                 return found
         return (max(found),) * len(found)
 
-    def way(self, ns: Sizes, exact: Jaxpr) -> Jaxpr | Literal[True] | None:
+    def leaves_room(self, cost: float) -> bool:
+        """Whether the next exact program may be compiled, or will at once: it takes so long."""
+        if config.execution == "compiled":
+            return self.limit.used < self._others()
+        return cost >= self.compiling
+
+    def way(self, ns: Sizes, cost: float) -> Jaxpr | Literal[True] | None:
         """The program of a bucket; True for the exact program; None: the exact one has to earn its
-        program, within the limit.
+        program, within the limit. cost: by the reference rules.
         """
         if not self.possible:
             return None
@@ -88,7 +95,7 @@ class Buckets:
             if ns not in self.calls and len(self.calls) >= _KEPT:
                 drop_oldest(self.calls)
             self.calls[ns] = self.calls.get(ns, 0) + 1
-        if config.execution == "adaptive" and _cost.by_reference(exact) <= _PADDING:
+        if config.execution == "adaptive" and cost <= _PADDING:
             self.cheap = True  # whatever the program costs
             return None
         if ns in self.exact:
@@ -104,7 +111,7 @@ class Buckets:
                 return True
         if config.execution == "adaptive":
             if bucket not in self.costs:
-                self.costs[bucket] = _cost.by_reference(exact), _cost.work(program) + _PADDING
+                self.costs[bucket] = cost, _cost.work(program) + _PADDING
             by_numpy, by_program = self.costs[bucket]
             self.cheap = by_numpy <= by_program
             if not self.cheap:
@@ -116,10 +123,10 @@ class Buckets:
 
 
 def run_in_bucket(
-    program: Jaxpr, ns: Sizes, operands: Sequence[Array], exact: Jaxpr, name: str
+    program: Jaxpr, ns: Sizes, operands: Sequence[Array], avals: Sequence[Aval], name: str
 ) -> list[Array] | None:
-    """The results of the exact program, by that of its bucket. None if that finds an error, which
-    is told by the exact one.
+    """The results of the exact program (these are their types), by that of its bucket. None if that
+    finds an error, which is told by the exact one.
     """
     given = [
         new_array(leaf(_to(host_value(x._read()), v.aval.shape)))
@@ -134,7 +141,7 @@ def run_in_bucket(
             raise
         return None
     return [
-        new_array(leaf(_part(x, v.aval.shape))) for x, v in zip(values, exact.outputs, strict=True)
+        new_array(leaf(_part(x, a.shape))) for x, a in zip(values, avals, strict=True)
     ]
 
 

@@ -45,7 +45,7 @@ from lazynp.transforms._static import (
     same_place,
     strings,
 )
-from lazynp.transforms._traced import Traced, for_sizes, run, trace
+from lazynp.transforms._traced import Traced, run, sizes_of, trace
 from lazynp.transforms.control import bounds_only, converted, session
 
 
@@ -174,9 +174,13 @@ class Jitted:
         fresh = traced.sized is None or not (
             traced.sized.made or decided_by_data(traced.sized) or traced.sized.varies()
         )
-        if plain is not None and fresh and traced.pure() and stays(traced.jaxpr, plain[1]):
+        jaxpr: Jaxpr | None = traced.jaxpr
+        if plain is not None and fresh and traced.sized is not None:
+            jaxpr = traced.sized.programs.known.get(sizes_of(traced.sized, given, [])[0])
+        if plain is not None and fresh and traced.pure() and jaxpr is not None and stays(
+            traced.jaxpr, plain[1]
+        ):  # fmt: skip
             made = [kind[1] is NDArray for kind in traced.outs]
-            jaxpr = traced.jaxpr if traced.sized is None else for_sizes(traced.sized, given, [])[0]
             jaxpr = delivered(jaxpr)
             params = self._params
             if traced.sized is not None and traced.sized.buckets is not None:

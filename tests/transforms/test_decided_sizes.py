@@ -180,15 +180,6 @@ def test_a_function_that_decides_within_another() -> None:
         numpy.testing.assert_array_equal(f(x), np.sort(x[x > 0]) * (x > 0).sum())
 
 
-def test_sizes_met_once_leave_no_programs() -> None:
-    f = np.jit(lambda x: np.cumsum(x[x > 0] * 2), abstracted_axes=N)
-    for n in range(1, 200):
-        f(vector(n))
-    (traced,) = f._cache.values()
-    assert traced.sized is not None
-    assert all(len(piece.known) <= 64 for piece in traced.sized.pieces.pieces)
-
-
 @pytest.mark.parametrize("policy", POLICIES)
 def test_results_of_pieces_share_no_memory_with_operands(policy: str) -> None:
     f = np.jit(

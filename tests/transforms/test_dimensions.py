@@ -605,15 +605,6 @@ def test_explain_names_the_axes() -> None:
     assert "leaf 0: f64[n,2] of owner 0 (was f64[n] of owner 0)" in str(np.explain(f))
 
 
-def test_sizes_met_once_leave_no_programs() -> None:
-    f = np.jit(lambda x: x[1:] * 2, abstracted_axes={0: "n"})
-    for n in range(1, 300):
-        f(vector(n))
-    (traced,) = f._cache.values()
-    assert traced.sized is not None and len(traced.sized.known) <= 64
-    assert len(f._quick) <= 256
-
-
 # -- random programs -------------------------------------------------------------------------------
 
 

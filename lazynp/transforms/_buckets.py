@@ -21,7 +21,7 @@ from lazynp._flush import host_value
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import drop_oldest
 from lazynp._node import leaf
-from lazynp.transforms._call import jit_call
+from lazynp.transforms._call import Compiled, jit_call
 from lazynp.transforms._checks import has_checks
 from lazynp.transforms._padded import padded
 from lazynp.transforms._sized_program import SizedProgram
@@ -58,9 +58,13 @@ class Buckets:
         self.cheap = False  # NumPy is as fast as the program of a bucket would be
         self.compiling = sum(_cost.compiling(e.primitive, e.params) for e in self.raw.eqns)
 
-    def varies(self) -> bool:
-        """Whether the next call may run by another program (that of a bucket) than this one."""
-        return self.possible and not self.cheap
+    def settled(self, ns: Sizes) -> Compiled | None:
+        """How calls of the exact program at these sizes are compiled; None: the next one may run by
+        another program (that of a bucket).
+        """
+        if ns in self.exact:
+            return "generic"
+        return None if self.possible and not self.cheap else self.limit
 
     def _others(self) -> int:
         """How many programs there may be that are for one size."""

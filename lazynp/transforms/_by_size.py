@@ -67,7 +67,7 @@ def called_by_size(
         run = sized.programs.once(numbers, ns)
     if config.execution == "reference" or config.debug_nans:
         return None if run is None else _called(sized, run, operands, name), params
-    buckets = sized.buckets = sized.buckets or Buckets(sized, not places_inside(sized.whole))
+    buckets = _buckets_of(sized)
     if any(placed_behind(x) is not None for x in operands):
         return None, params
     exact = sized.exact(key, numbers) if run is None else None
@@ -81,6 +81,25 @@ def called_by_size(
         return None, params | {"compiled": buckets.limit}
     avals = run.avals if exact is None else exact.out_avals
     return run_in_bucket(way, ns, operands, avals, name), params
+
+
+def settled(sized: SizedProgram, key: Sizes) -> tuple[Jaxpr | None, dict[str, Any]]:
+    """The program of every later call at these sizes, with the parameters of its calls, if that is
+    known.
+    """
+    jaxpr = sized.programs.known.get(key)
+    if jaxpr is None or sized.made:
+        return None, {}
+    buckets = _buckets_of(sized)
+    reference = config.execution == "reference"
+    compiled = buckets.limit if reference else buckets.settled(key)
+    return (None, {}) if compiled is None else (jaxpr, {"compiled": compiled})
+
+
+def _buckets_of(sized: SizedProgram) -> Buckets:
+    if sized.buckets is None:
+        sized.buckets = Buckets(sized, not places_inside(sized.whole))
+    return sized.buckets
 
 
 def _called(sized: SizedProgram, run: Once, operands: list[Array], name: str) -> list[Array]:

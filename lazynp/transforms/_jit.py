@@ -28,6 +28,7 @@ from lazynp.transforms._ahead import Lowered
 from lazynp.transforms._arguments import Arguments, difference
 from lazynp.transforms._arranged import Arrangement, deliver
 from lazynp.transforms._axes import axes_argument, names_of_leaves
+from lazynp.transforms._by_size import settled
 from lazynp.transforms._call import Compiled, delivered
 from lazynp.transforms._donation import donated_places
 from lazynp.transforms._quick import PlacedQuick, Quick, front_calls, operands_of, quick_of, stays
@@ -171,20 +172,10 @@ class Jitted:
             return self._prepared(*args, **kwargs)  # its sizes are those of the program around it
         plain = plain if self._simple else None
         STATS.calls += 1
-        fresh = traced.sized is None or not (
-            traced.sized.made or decided_by_data(traced.sized) or traced.sized.varies()
-        )
-        jaxpr: Jaxpr | None = traced.jaxpr
-        if plain is not None and fresh and traced.sized is not None:
-            jaxpr = traced.sized.programs.known.get(sizes_of(traced.sized, given, [])[0])
-        if plain is not None and fresh and traced.pure() and jaxpr is not None and stays(
-            traced.jaxpr, plain[1]
-        ):  # fmt: skip
+        jaxpr, params = self._settled(given, traced) if plain is not None else (None, {})
+        if plain is not None and jaxpr is not None and stays(traced.jaxpr, plain[1]):
             made = [kind[1] is NDArray for kind in traced.outs]
             jaxpr = delivered(jaxpr)
-            params = self._params
-            if traced.sized is not None and traced.sized.buckets is not None:
-                params = params | {"compiled": traced.sized.buckets.limit}
             quick = quick_of(jaxpr, params, plain[1], made, traced.tree, traced.nodes)
             if quick is not None:
                 if traced.sized is not None and len(self._quick) >= _SIZES:
@@ -195,6 +186,18 @@ class Jitted:
                     self._placed[plain[0]] = quick
         donate = self._places(given, args, kwargs) if any(self._donated) else ()
         return run(traced, given, self._params, self._inline, donate)
+
+    def _settled(self, given: Arguments, traced: Traced) -> tuple[Jaxpr | None, dict[str, Any]]:
+        """The program of every later call with such arguments, if a call is nothing else; and the
+        parameters of its calls.
+        """
+        sized = traced.sized
+        if not traced.pure() or sized is not None and (sized.made or decided_by_data(sized)):
+            return None, {}
+        if sized is None:
+            return traced.jaxpr, self._params
+        jaxpr, params = settled(sized, sizes_of(sized, given, [])[0])
+        return jaxpr, self._params | params
 
     @functools.cached_property
     def _prepared(self) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from lazynp import _cost
 from lazynp._avals import Aval, SizedAval, aval_of
+from lazynp._dimensions import LONGEST
 from lazynp._extents import Numbers, mapped
 from lazynp._jaxpr import Jaxpr, Literal, Var
 from lazynp._memo import drop_oldest
@@ -224,16 +225,14 @@ class SizedProgram:
         self.buckets: Any = None  # see `_buckets`
         self.largest = 1  # the largest size that was met
 
-    def varies(self) -> bool:
-        """Whether the next call may run by another program (that of a bucket) than this one."""
-        return self.buckets is None or self.buckets.varies()
-
     def values(
         self, sizes: list[int], value: Callable[[Jaxpr | int], int]
     ) -> tuple[Sizes, Values]:
         """The values of its variables: all of them, and a function of sizes. value: an integer that
         the program takes (by place) or computes (by a jaxpr).
         """
+        if any([n > LONGEST for n in sizes]):  # its integers would not be checked
+            raise ValueError(f"an axis that has a name has more than {LONGEST} elements")
         values: dict[Atom, int] = dict(zip(self.axes, sizes, strict=True))
         numbers = Numbers(values.__getitem__).__getitem__
         first = len(self.raw.outputs) - len(self.made)

@@ -16,7 +16,7 @@ from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
 from lazynp._errstate import checked, quiet
-from lazynp._extents import broadcast_shapes
+from lazynp._extents import any_sized, broadcast_shapes, named, stand_in
 from lazynp._flush import host_value
 from lazynp._node import is_tracer
 from lazynp._values import knowable, seen_value, watched
@@ -104,10 +104,12 @@ def solve(a: Any, b: Any) -> Any:
 
 def _numpys_error(x: Array, y: Array) -> Exception:
     """The exception that NumPy raises for operands of these shapes, before it reads an element."""
+    shapes = x.shape, y.shape
+    dummies = [np.broadcast_to(np.zeros((), v.dtype), stand_in(v.shape)) for v in (x, y)]
     try:
-        np.linalg.solve(*(np.broadcast_to(np.zeros((), v.dtype), v.shape) for v in (x, y)))
+        np.linalg.solve(*dummies)
     except ValueError as error:
-        return error.with_traceback(None)
+        return named(error, shapes) if any_sized(x, y) else error.with_traceback(None)
     return ValueError(f"solve: operands do not fit: {x.aval}, {y.aval}")
 
 

@@ -39,6 +39,7 @@ from lazynp.transforms._stack import (
 )
 from lazynp.transforms._static import (
     check_hashable,
+    is_final,
     is_fixable,
     is_name,
     numbers,
@@ -225,6 +226,7 @@ class Jitted:
         except (TypeError, ValueError, IndexError) as first:
             if (
                 self._fixed
+                or is_final(first)
                 or not (self._implied and self.retries)
                 or not any(map(is_fixable, (*args, *kwargs.values())))
             ):

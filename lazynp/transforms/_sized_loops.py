@@ -25,6 +25,7 @@ from lazynp.transforms._branches import Merged, staged_function
 from lazynp.transforms._sized_runs import is_open, run_branch, run_loop
 from lazynp.transforms._sized_transforms import open_cond, open_loop
 from lazynp.transforms._sizing import Own, Required, atoms_of
+from lazynp.transforms._static import final
 from lazynp.transforms._stack import Flat, argument_node, kind_of, name_of, telling_why
 from lazynp.transforms._stage import Program, Ranges, finish, run_jaxpr, stage_closed
 
@@ -125,10 +126,11 @@ def staged_for(
                 function, structure, [*given, *slices], kinds, what, ranges, classes.variables,
                 rounds=rounds,
             )  # fmt: skip
-        except (TypeError, ValueError, IndexError):
+        except (TypeError, ValueError, IndexError) as error:
             # a number at first, that the body cannot take for one
             if preserve or not classes.carry_all():
-                raise
+                apart = not preserve and type(error) is ValueError  # sizes that do not mix
+                raise final(error) if apart else error
             continue
         return body, given
 

@@ -106,9 +106,9 @@ def packbits(a: Any, /, axis: Any = None, bitorder: Any = "big") -> Any:
     array, axis = _along(array, axis)
     bits = cast(ufuncs.not_equal(moveaxis(array, axis, -1), 0), np.uint8)
     lacking = -bits.shape[-1] % 8
-    if lacking:
+    if type(lacking) is Size or lacking:
         bits = concatenate((bits, zeros((*bits.shape[:-1], lacking), np.uint8)), axis=-1)
-    bits = reshape(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8))
+    bits = reshape(bits, (*bits.shape[:-1], (bits.shape[-1] + 7) // 8, 8))
     return moveaxis(sum_(ufuncs.left_shift(bits, shifts), axis=-1, dtype=np.uint8), -1, axis)
 
 

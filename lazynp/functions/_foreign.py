@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, array_of
-from lazynp._sizes import Size
 from lazynp._later import array_api_compat, matrix_classes
 from lazynp._overrides import check, overrides
+from lazynp._sizes import Size
 from lazynp.functions._host import to_device, to_host, write_on_host
 
 _KNOWN = {

@@ -45,7 +45,7 @@ def order_of_rows(x: Array) -> Array:
 
 
 def starts_of_rows(x: Array) -> Array:
-    """Which of the ordered subarrays differ from the one before. The first does, if there is one."""
+    """Which of the ordered subarrays differ from the one before. The first does."""
     n = x.aval.shape[0]
     places = shaping.iota(shape=(n,), axis=0, dtype=_INT64)
     before = elementwise.maximum(elementwise.subtract(places, 1), 0)

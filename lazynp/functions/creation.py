@@ -24,7 +24,6 @@ from lazynp._values import seen_value
 from lazynp._views import showing, view
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
-    as_size,
     SMALL,
     as_size,
     check_device,

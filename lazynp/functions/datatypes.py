@@ -27,8 +27,8 @@ def _no_array(x: Any) -> Any:
 
 @looked_at(np.result_type)
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
-    """See `numpy.result_type`. Arrays count by their dtype, and what stands for a number of Python's
-    as one.
+    """See `numpy.result_type`. Arrays count by their dtype; what stands for a number of Python's is
+    as weak as that.
     """
     return np.result_type(*map(_by_kind, arrays_and_dtypes))
 

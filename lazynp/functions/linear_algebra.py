@@ -22,9 +22,9 @@ from lazynp._node import is_tracer
 from lazynp._sizes import is_size, largest, smallest
 from lazynp._values import knowable, seen_value, watched
 from lazynp.functions import indexing, products, reductions, ufuncs
+from lazynp.functions._arguments import part
 from lazynp.functions._checks import traced
 from lazynp.functions._determinants import determinant, differentiable
-from lazynp.functions._arguments import part
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._factorizations import (
     EighResult,

@@ -144,9 +144,7 @@ def run_in_bucket(
         if not has_checks(program):
             raise
         return None
-    return [
-        new_array(leaf(_part(x, a.shape))) for x, a in zip(values, avals, strict=True)
-    ]
+    return [new_array(leaf(_part(x, a.shape))) for x, a in zip(values, avals, strict=True)]
 
 
 def _to(x: Any, shape: tuple[int, ...]) -> Any:

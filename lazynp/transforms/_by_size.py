@@ -1,7 +1,7 @@
 """How a function of sizes is called, where its arguments decide them all.
 
-A size that is met for the first time runs by the reference rules, lazily: the call is one node whose
-op no table keeps. A program for a bucket of sizes, or for one size, has to be earned.
+A size that is met for the first time runs by the reference rules, lazily: the call is one node,
+whose op no table keeps. A program for a bucket of sizes, or for one size, has to be earned.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lazynp.primitives.placing import placed_behind, places_inside
 from lazynp.transforms._buckets import Buckets, run_in_bucket
 from lazynp.transforms._direct import apart, once, runs_here
 from lazynp.transforms._sized_program import Once, SizedProgram
-from lazynp.transforms._sizing import Values, with_values
+from lazynp.transforms._sizing import Values
 
 Sizes = tuple[int, ...]
 
@@ -70,7 +70,7 @@ def called_by_size(
     buckets = _buckets_of(sized)
     if any(placed_behind(x) is not None for x in operands):
         return None, params
-    exact = sized.exact(key, numbers) if run is None else None
+    avals = run.avals if run is not None else sized.exact(key, numbers).out_avals
     cost = sized.programs.cost(key, numbers, ns)
     way = buckets.way(ns, cost)
     if way is True:
@@ -79,7 +79,6 @@ def called_by_size(
         if run is not None and not buckets.leaves_room(cost):
             return _called(sized, run, operands, name), params
         return None, params | {"compiled": buckets.limit}
-    avals = run.avals if exact is None else exact.out_avals
     return run_in_bucket(way, ns, operands, avals, name), params
 
 

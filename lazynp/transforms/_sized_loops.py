@@ -25,9 +25,9 @@ from lazynp.transforms._branches import Merged, staged_function
 from lazynp.transforms._sized_runs import is_open, run_branch, run_loop
 from lazynp.transforms._sized_transforms import open_cond, open_loop
 from lazynp.transforms._sizing import Own, Required, atoms_of
-from lazynp.transforms._static import final
 from lazynp.transforms._stack import Flat, argument_node, kind_of, name_of, telling_why
 from lazynp.transforms._stage import Program, Ranges, finish, run_jaxpr, stage_closed
+from lazynp.transforms._static import final
 
 Place = tuple[int, int]  # a leaf, and one of its axes
 Type = tuple[Any, Any, bool]  # shape, dtype, weak
@@ -129,8 +129,9 @@ def staged_for(
         except (TypeError, ValueError, IndexError) as error:
             # a number at first, that the body cannot take for one
             if preserve or not classes.carry_all():
-                apart = not preserve and type(error) is ValueError  # sizes that do not mix
-                raise final(error) if apart else error
+                if not preserve and type(error) is ValueError:  # of sizes that do not mix
+                    final(error)
+                raise
             continue
         return body, given
 

@@ -20,6 +20,7 @@ from lazynp._jaxpr import Jaxpr, Literal, Var
 from lazynp._memo import drop_oldest
 from lazynp._sizes import Atom
 from lazynp.transforms._sizing import Required, Values, hosts_of, numbered, steps_of, with_values
+from lazynp.transforms._unused import Unused
 
 Sizes = tuple[int, ...]
 _lock = threading.RLock()  # of the tables; destructors and signal handlers may compute
@@ -53,7 +54,17 @@ class Once:
 class Programs:
     """What numbers make of one jaxpr with sizes."""
 
-    __slots__ = ("jaxpr", "known", "_met", "_costs", "_room", "_steps", "_outputs", "_consts", "_sized")
+    __slots__ = (
+        "jaxpr",
+        "known",
+        "_met",
+        "_costs",
+        "_room",
+        "_steps",
+        "_outputs",
+        "_consts",
+        "_sized",
+    )
 
     def __init__(self, jaxpr: Jaxpr) -> None:
         self.jaxpr = jaxpr
@@ -200,7 +211,8 @@ class SizedProgram:
     arguments, axes), its last outputs the integers that `made` stand for.
     """
 
-    __slots__ = ("raw", "places", "axes", "made", "jaxpr", "programs", "required", "pieces",
+    __slots__ = ("raw", "places", "axes", "made", "jaxpr", "programs", "required", "unused",
+                 "pieces",
                  "by_data", "buckets", "whole", "largest", "hosts")  # fmt: skip
 
     def __init__(
@@ -211,10 +223,11 @@ class SizedProgram:
         made: Sequence[Atom],
         jaxpr: Jaxpr,
         required: Sequence[Required],
+        unused: Sequence[Unused] = (),
     ) -> None:
-        """jaxpr: the expanded one. required: see `Table`."""
+        """jaxpr: the expanded one. required: see `Table`. unused: operations that are not in it."""
         self.raw, self.places, self.axes, self.made = raw, places, list(axes), list(made)
-        self.required = list(required)
+        self.required, self.unused = list(required), list(unused)
         self.jaxpr = jaxpr
         self.pieces: Any = None  # see `_sized_runs`
         self.by_data: bool | None = None
@@ -225,9 +238,7 @@ class SizedProgram:
         self.buckets: Any = None  # see `_buckets`
         self.largest = 1  # the largest size that was met
 
-    def values(
-        self, sizes: list[int], value: Callable[[Jaxpr | int], int]
-    ) -> tuple[Sizes, Values]:
+    def values(self, sizes: list[int], value: Callable[[Jaxpr | int], int]) -> tuple[Sizes, Values]:
         """The values of its variables: all of them, and a function of sizes. value: an integer that
         the program takes (by place) or computes (by a jaxpr).
         """
@@ -253,6 +264,15 @@ class SizedProgram:
         for size, told, error in self.required:
             if mapped(size, numbers) < 0:
                 raise error(mapped(told, numbers))
+        for operation in self.unused:
+            operation.check(numbers)
+
+    def check_unused(self, numbers: Values) -> None:
+        """The same for what is not used, and is decided by the arguments' axes."""
+        axes = frozenset(self.axes)
+        for operation in self.unused:
+            if operation.atoms <= axes:
+                operation.check(numbers)
 
     def exact(self, key: Sizes, numbers: Values) -> Jaxpr:
         """The program for these sizes."""

@@ -86,7 +86,7 @@ def rotated(items: Sequence[Any], count: int) -> tuple[Any, ...]:
 
 # whose results have the sizes that they were traced with, if these are not negative: whatever they
 # require of sizes was decided for all values then
-_DECIDED = {
+DECIDED = {
     "broadcast_in_dim", "concatenate", "constant", "cumprod", "cumsum", "full", "iota",
     "reduce_and", "reduce_or", "reduce_prod", "reduce_sum", "reverse", "transpose",
 }  # fmt: skip
@@ -104,7 +104,7 @@ class Step:
         avals = [a.aval for a in (*eqn.inputs, *eqn.outputs)]
         sized = bool(self.keys) or any(type(a) is SizedAval for a in avals)
         name, kind = eqn.primitive.name, eqn.primitive.kind
-        self.checked = sized and kind != "elementwise" and name not in _DECIDED
+        self.checked = sized and kind != "elementwise" and name not in DECIDED
 
 
 def _holds_sizes(p: Any) -> bool:

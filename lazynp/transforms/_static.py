@@ -100,10 +100,9 @@ def _place_of(error: BaseException) -> Any:
     return found
 
 
-def final(error: BaseException) -> BaseException:
-    """The error, said to stand whatever the ints among the arguments are."""
+def final(error: BaseException) -> None:
+    """Say of an error that it stands, whatever the ints among the arguments are."""
     error.__dict__["final"] = True
-    return error
 
 
 def is_final(error: BaseException) -> bool:

@@ -15,7 +15,6 @@ import numpy as np
 from lazynp._allowance import NONE
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import Aval
-from lazynp._config import config
 from lazynp._dimensions import Table
 from lazynp._extents import Numbers
 from lazynp._flush import host_value
@@ -26,7 +25,6 @@ from lazynp._steps import with_numbers
 from lazynp._strides import dense_order, in_order
 from lazynp._trace import staging
 from lazynp._tree import tree_flatten, tree_unflatten
-from lazynp.primitives.placing import placed_behind, places_inside
 from lazynp.transforms._arguments import START, Arguments, at_places, fixed
 from lazynp.transforms._axes import NamedSizes, bound
 from lazynp.transforms._by_size import called_by_size
@@ -34,8 +32,8 @@ from lazynp.transforms._call import Places, delivered, jit_call
 from lazynp.transforms._direct import by_reference, runs_here
 from lazynp.transforms._donation import give_up
 from lazynp.transforms._expanding import expanded
-from lazynp.transforms._sized_runs import decided_by_data, is_open, program_in_pieces
 from lazynp.transforms._sized_program import SizedProgram
+from lazynp.transforms._sized_runs import decided_by_data, is_open, program_in_pieces
 from lazynp.transforms._sizing import rotated
 from lazynp.transforms._stack import (
     argument_node,
@@ -48,6 +46,7 @@ from lazynp.transforms._stack import (
     write,
 )
 from lazynp.transforms._stage import ShapeDtype, captured_program, run_jaxpr, weak_aval
+from lazynp.transforms._unused import unused
 
 
 @dataclass
@@ -162,7 +161,8 @@ def _finished(
     if named.nodes or made or is_open(jaxpr):
         required = recorder.sizes.required if recorder.sizes else []
         whole = expanded(jaxpr, named.atoms, made, *own)
-        sized = SizedProgram(jaxpr, named.places, named.atoms, made, whole, required)
+        rest = unused(recorder, roots)
+        sized = SizedProgram(jaxpr, named.places, named.atoms, made, whole, required, rest)
         jaxpr = whole
     places.update({id(h[0]): ("captured", i) for i, h in enumerate(captured)})
     written = [places[id(owner)] for owner in changed] + [("value", i) for i in stored]
@@ -248,8 +248,9 @@ def _in_pieces(
     """The results of a program whose sizes the data decide, and the sizes. It runs at once."""
     shapes = [np.shape(x) for x in given.leaves] if sized.places else []
     values = dict(zip(sized.axes, bound(sized.places, shapes, "jit"), strict=True))
-    results = iter(program_in_pieces(sized).run(operands, values, name))
-    return results, Numbers(values.__getitem__).__getitem__
+    numbers = Numbers(values.__getitem__).__getitem__
+    sized.check_unused(numbers)
+    return iter(program_in_pieces(sized).run(operands, values, name)), numbers
 
 
 def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], values: Any) -> Any:

@@ -63,7 +63,7 @@ class Programs:
         "_steps",
         "_outputs",
         "_consts",
-        "_sized",
+        "_places",
     )
 
     def __init__(self, jaxpr: Jaxpr) -> None:
@@ -170,12 +170,12 @@ class Programs:
             kept.update(ins)
             p = eqn.primitive
             steps.append((p.reference, ins, outs, p.multiple_results, dead))
-        self._sized = len(places)
+        self._places = len(places)
         self._steps = steps[::-1]
 
     def run(self, args: Sequence[Any], params: list[dict[str, Any]]) -> tuple[Any, ...]:
         """The results by the reference rules. Each value is dropped after its last use."""
-        env = [*args, *[None] * (self._sized - len(args))]
+        env = [*args, *[None] * (self._places - len(args))]
         for i, x in self._consts:
             env[i] = x
         for (rule, ins, outs, several, dead), given in zip(self._steps, params, strict=True):

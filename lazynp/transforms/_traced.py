@@ -218,11 +218,9 @@ def run(
     if traced.sized is not None and decided_by_data(traced.sized):
         found, values = _in_pieces(traced.sized, given, operands, params["name"])
         return _given_back(traced, given, found, values)
-    key: tuple[int, ...] = ()
-    if traced.sized is not None:
-        key, values = sizes_of(traced.sized, given, operands)
     plain = not (local.recorder.staging or any(is_interpreted(x._read()) for x in operands))
     if traced.sized is not None:
+        key, values = sizes_of(traced.sized, given, operands)
         if plain and not donate:
             found, params = called_by_size(traced.sized, key, values, operands, params)
             if found is not None:

@@ -747,7 +747,7 @@ def test_a_fixed_number_of_places() -> None:
 
 UNUSED = {
     "x.max()": "zero-size array to reduction operation maximum", "x[5]": "index 5 is out of bounds",
-    "x.reshape(2,-1)": "cannot reshape array of size 0|cannot reshape array of size 1 into",
+    "x.reshape(2,-1)": "cannot reshape array of size",
     "np.ones(x.shape[0]-2)": "negative dimensions", "x.reshape(3)": "cannot reshape array of size",
     "np.arange(3).reshape(x.shape)": "cannot reshape array of size 3",
 }  # fmt: skip
@@ -794,9 +794,9 @@ def test_sizes_have_no_index() -> None:
                 ask(n)
             seen.append(str(raised.value))
         with pytest.raises(TypeError, match="the value of n is not known"):
-            [1, 2][:n]
+            assert [1, 2][:n]
         with pytest.raises(TypeError, match="the value of n is not known"):
-            f"{n:d}"
+            assert f"{n:d}"
         assert f"{n}" == "n"
         one = numpy.float32(2) * n, n * numpy.float32(2), np.float32(n), n // numpy.int64(2)
         return one, np.ones(2, np.result_type(np.float32, n)), numpy.add(x, n)

@@ -17,7 +17,7 @@ from lazynp._flush import flush
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import aval_of_node, single_ops
 from lazynp._positions import user_frame
-from lazynp._primitive import DERIVED, Primitive
+from lazynp._primitive import Missing, Primitive
 from lazynp._recorder import local
 from lazynp.primitives.placing import placed_behind, places_inside
 from lazynp.transforms._buckets import Buckets, run_in_bucket
@@ -41,14 +41,16 @@ def _lower(b: Any, *values: Any, run: Once, name: str) -> tuple[Any, ...]:
     return tuple(b.subjaxpr(run.jaxpr(), values))
 
 
+_NOT_TRACED = Missing("recorded only where nothing interprets its operands")
+
 call_once = Primitive(
     "call_once",
     abstract=_abstract,
     reference=_reference,
     lower=_lower,
-    jvp=DERIVED,
-    transpose=DERIVED,
-    batch=DERIVED,
+    jvp=_NOT_TRACED,
+    transpose=_NOT_TRACED,
+    batch=_NOT_TRACED,
     multiple_results=True,
     kind="once",
 )

@@ -17,7 +17,7 @@ from lazynp._avals import Aval, SizedAval, aval_of
 from lazynp._dimensions import LONGEST
 from lazynp._extents import Numbers, mapped
 from lazynp._jaxpr import Jaxpr, Literal, Var
-from lazynp._memo import drop_oldest
+from lazynp._memo import cached, drop_oldest
 from lazynp._sizes import Atom
 from lazynp.transforms._sizing import Required, Values, hosts_of, numbered, steps_of, with_values
 from lazynp.transforms._unused import Unused
@@ -54,17 +54,7 @@ class Once:
 class Programs:
     """What numbers make of one jaxpr with sizes."""
 
-    __slots__ = (
-        "jaxpr",
-        "known",
-        "_met",
-        "_costs",
-        "_room",
-        "_steps",
-        "_outputs",
-        "_consts",
-        "_places",
-    )
+    __slots__ = ("jaxpr", "known", "_met", "_costs", "_room")
 
     def __init__(self, jaxpr: Jaxpr) -> None:
         self.jaxpr = jaxpr
@@ -72,7 +62,6 @@ class Programs:
         self._met: dict[Sizes, None] = {}
         self._costs: dict[Sizes, float] = {}  # by reference, at about these sizes
         self._room = min(max(_KEPT_EQUATIONS // max(len(jaxpr.eqns), 1), 64), 1024)
-        self._steps: Any = None
 
     def exact(self, key: Sizes, numbers: Values, sizes: Sequence[int]) -> Jaxpr:
         """The jaxpr for numbers. sizes: those that its first inputs hold."""
@@ -113,8 +102,6 @@ class Programs:
 
     def once(self, numbers: Values, sizes: Sequence[int]) -> Once | None:
         """A run by the reference rules. Raises the errors of sizes. None: it needs the jaxpr."""
-        if self._steps is None:
-            self._prepare()
         known: dict[Aval, Aval] = {}
 
         def aval(x: Aval) -> Aval:
@@ -148,37 +135,13 @@ class Programs:
         avals = [aval(a.aval) for a in self.jaxpr.outputs]
         return Once(self, numbers, sizes, params, tuple([aval_of(a.shape, a.dtype) for a in avals]))
 
-    def _prepare(self) -> None:
-        """Places in a list in the place of variables, as in `_interpreter`."""
-        places: dict[Any, int] = {v: i for i, v in enumerate(self.jaxpr.inputs)}
-        self._consts: list[tuple[int, Any]] = []
-
-        def place(a: Any) -> int:
-            if a not in places:
-                places[a] = len(places)
-                if isinstance(a, Literal):
-                    self._consts.append((places[a], a.value))
-            return places[a]
-
-        reads = [tuple(map(place, eqn.inputs)) for eqn in self.jaxpr.eqns]
-        self._outputs = list(map(place, self.jaxpr.outputs))
-        kept = {*self._outputs, *(i for i, _ in self._consts)}
-        steps = []
-        for eqn, ins in zip(reversed(self.jaxpr.eqns), reversed(reads), strict=True):
-            outs = tuple(map(place, eqn.outputs))
-            dead = tuple({*ins, *outs} - kept)
-            kept.update(ins)
-            p = eqn.primitive
-            steps.append((p.reference, ins, outs, p.multiple_results, dead))
-        self._places = len(places)
-        self._steps = steps[::-1]
-
     def run(self, args: Sequence[Any], params: list[dict[str, Any]]) -> tuple[Any, ...]:
         """The results by the reference rules. Each value is dropped after its last use."""
-        env = [*args, *[None] * (self._places - len(args))]
-        for i, x in self._consts:
+        steps, outputs, constants, count = _prepared(self.jaxpr)
+        env = [*args, *[None] * (count - len(args))]
+        for i, x in constants:
             env[i] = x
-        for (rule, ins, outs, several, dead), given in zip(self._steps, params, strict=True):
+        for (rule, ins, outs, several, dead), given in zip(steps, params, strict=True):
             result = rule(*[env[i] for i in ins], **given)
             if several:
                 for i, x in zip(outs, result, strict=True):
@@ -187,7 +150,36 @@ class Programs:
                 env[outs[0]] = result
             for i in dead:
                 env[i] = None
-        return tuple([env[i] for i in self._outputs])
+        return tuple([env[i] for i in outputs])
+
+
+@cached()
+def _prepared(jaxpr: Jaxpr) -> tuple[Any, ...]:
+    """Places in a list in the place of variables, as in `_interpreter`: of each equation the rule
+    and the places of its operands, of its results, and of what nothing reads afterwards; the places
+    of the outputs; those of constants, with their values; and how many there are.
+    """
+    places: dict[Any, int] = {v: i for i, v in enumerate(jaxpr.inputs)}
+    constants: list[tuple[int, Any]] = []
+
+    def place(a: Any) -> int:
+        if a not in places:
+            places[a] = len(places)
+            if isinstance(a, Literal):
+                constants.append((places[a], a.value))
+        return places[a]
+
+    reads = [tuple(map(place, eqn.inputs)) for eqn in jaxpr.eqns]
+    outputs = list(map(place, jaxpr.outputs))
+    kept = {*outputs, *(i for i, _ in constants)}
+    steps = []
+    for eqn, ins in zip(reversed(jaxpr.eqns), reversed(reads), strict=True):
+        outs = tuple(map(place, eqn.outputs))
+        dead = tuple({*ins, *outs} - kept)
+        kept.update(ins)
+        p = eqn.primitive
+        steps.append((p.reference, ins, outs, p.multiple_results, dead))
+    return steps[::-1], outputs, constants, len(places)
 
 
 def computing(jaxpr: Jaxpr, place: int) -> Jaxpr:

@@ -171,7 +171,7 @@ def _unique(
     return _Unique(ordered, order, _starts(ordered, equal_nan), size, fill)
 
 
-def _unique_rows(x: Array, axis: int, size: int | None, fill: Any) -> _Unique:
+def _unique_rows(x: Array, axis: Any, size: int | None, fill: Any) -> _Unique:
     """The same of the subarrays along an axis. As in NumPy, a nan differs from every other."""
     x = plain(manipulation.moveaxis(x, axis, 0))
     order = order_of_rows(x)

@@ -24,7 +24,7 @@ from lazynp.transforms._unused import Unused
 
 Sizes = tuple[int, ...]
 _lock = threading.RLock()  # of the tables; destructors and signal handlers may compute
-_KEPT_EQUATIONS = 8192  # of all programs that one jaxpr with sizes keeps
+_KEPT_EQUATIONS = 16384  # of all programs that one jaxpr with sizes keeps
 _MET = 4096  # sizes of which is known that they came once
 _NEAR = 64  # classes of sizes whose costs are kept
 
@@ -61,7 +61,7 @@ class Programs:
         self.known: dict[Sizes, Jaxpr] = {}  # of the sizes met last, and not only once
         self._met: dict[Sizes, None] = {}
         self._costs: dict[Sizes, float] = {}  # by reference, at about these sizes
-        self._room = min(max(_KEPT_EQUATIONS // max(len(jaxpr.eqns), 1), 64), 1024)
+        self._room = min(max(_KEPT_EQUATIONS // max(len(jaxpr.eqns), 1), 64), 4096)
 
     def exact(self, key: Sizes, numbers: Values, sizes: Sequence[int]) -> Jaxpr:
         """The jaxpr for numbers. sizes: those that its first inputs hold."""

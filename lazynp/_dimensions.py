@@ -23,7 +23,8 @@ from lazynp.primitives import elementwise, reduction, shaping
 LENGTH = aval_of((), np.dtype(np.int64), True)  # weak, as an int of NumPy's shapes
 
 
-_FAR = 1 << 62  # no size is as great
+_FAR = 1 << 62  # no integer of a program is as great
+LONGEST = 1 << 47  # of an axis: no machine can address more elements
 
 
 class Table:
@@ -90,7 +91,7 @@ def new_axis(name: str | Size, recorder: StagingRecorder) -> tuple[Size, Node]:
     node = recorder.input(LENGTH)
     (atom,) = size.variables()
     atom.place = new_scalar(node)
-    recorder.ranges[id(node)] = (0, (1 << 62) - 1)
+    recorder.ranges[id(node)] = (0, LONGEST)
     assert recorder.sizes is not None
     recorder.sizes.by_node[id(node)] = size
     return size, node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -136,6 +137,12 @@ def stand_in(x: Any) -> Any:
     if type(x) is tuple and slice in map(type, x):
         return tuple(map(stand_in, x))
     return mapped(x, lambda size: size.at(lambda a: _STAND_INS[a.order % len(_STAND_INS)]))
+
+
+def named(error: Exception, shapes: Iterable[Any]) -> Exception:
+    """NumPy's error about stand-ins for sizes, with the names of these."""
+    names = {str(stand_in(n)): str(n) for n in sizes_in(tuple(shapes))}
+    return type(error)(re.sub(r"\d+", lambda found: names.get(found[0], found[0]), str(error)))
 
 
 # -- slices ----------------------------------------------------------------------------------------

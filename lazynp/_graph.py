@@ -43,6 +43,12 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
     """
     STATS.cuts += 1
     let_go()
+    if nodes and nodes[0][OP].primitive.kind == "once":
+        _run_first(nodes, asked)
+        if asked is not None and asked[VALUE] is not None:
+            asked = None
+        if not nodes and asked is None:
+            return None
     if config.execution == "reference" or config.debug_nans:
         by_reference(nodes, asked)
         return None
@@ -98,6 +104,24 @@ def _by_program(
             raise
         return False
     return True
+
+
+def _run_first(nodes: list[Node], asked: Node | None) -> None:
+    """Run the first node, and what takes its results. No table knows its op, so that a form with it
+    would never come again: see `single_ops`.
+    """
+    count = 1
+    while count < len(nodes) and nodes[count][OP].primitive is PROJECT:
+        if nodes[count][ARGS][0] is not nodes[0]:
+            break
+        count += 1
+    first = nodes[:count]
+    del nodes[:count]
+    STATS.reference_runs += 1
+    try:
+        _reference.run(first, asked)
+    finally:
+        nodes[:0] = first
 
 
 def by_reference(nodes: list[Node], asked: Node | None) -> None:

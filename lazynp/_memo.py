@@ -63,9 +63,12 @@ class Memo(dict[K, V]):
 
 
 def drop_oldest(table: dict[K, Any]) -> None:
-    """Make room. Other threads and destructors may change the table meanwhile."""
-    for key in list(table)[:1]:
-        table.pop(key, None)
+    """Make room. If another thread changes the table at this moment, a later call does."""
+    try:
+        key = next(iter(table))
+    except (StopIteration, RuntimeError):
+        return
+    table.pop(key, None)
 
 
 def put_hot(table: dict[K, V], key: K, value: V) -> None:

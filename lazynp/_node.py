@@ -346,16 +346,38 @@ def projection(avals: tuple[Aval, ...], index: int) -> Op:
     key = (PROJECT, avals, index)
     op = _ops.table.get(key)
     if op is None:
-        op = Op()
-        op.primitive, op.params, op.ins, op.explicit = PROJECT, {"index": index}, avals, avals
-        op.aval = avals[index]
-        op.reference = with_params(PROJECT.reference, op.params)
-        op.free = True
-        op.host, op.bounds, op.first_start = False, None, 1
-        op.reuses = op.direct = op.small = False
-        op.gain = 0.0
-        op.inplace = op.cost = None
-        op.sized = SizedAval in map(type, avals)
-        op.scalar = op.aval.ndim == 0
+        op = _projection(avals, index)
         op = op if op.sized else _ops.put(key, op)
     return op
+
+
+def _projection(avals: tuple[Aval, ...], index: int) -> Op:
+    op = _plain_op(PROJECT, {"index": index}, avals, avals[index])
+    op.reference = with_params(PROJECT.reference, op.params)
+    op.free, op.direct, op.first_start = True, False, 1
+    op.sized = SizedAval in map(type, avals)
+    op.scalar = op.aval.ndim == 0
+    return op
+
+
+def _plain_op(primitive: Rules, params: Params, ins: tuple[Aval, ...], aval: Any) -> Op:
+    op = Op()
+    op.primitive, op.params, op.ins, op.explicit, op.aval = primitive, params, ins, ins, aval
+    op.free = op.host = op.reuses = op.small = op.sized = op.scalar = False
+    op.direct = True
+    op.bounds, op.first_start = None, len(ins)
+    op.gain = 0.0
+    op.inplace = op.cost = None
+    return op
+
+
+def single_ops(
+    primitive: Rules, params: Params, ins: tuple[Aval, ...], avals: tuple[Aval, ...],
+    reference: Callable[..., Any],
+) -> tuple[Op, list[Op]]:  # fmt: skip
+    """An op with these results, and the ops that take them, for one call: no table keeps them. A
+    flush runs it by `reference`, apart from the others: see `_graph`.
+    """
+    op = _plain_op(primitive, params, ins, avals)
+    op.reference = reference
+    return op, [_projection(avals, i) for i in range(len(avals))]

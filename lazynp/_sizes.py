@@ -8,6 +8,7 @@ that code which is not written for such sizes fails instead of taking one of its
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._fronts import BUILT, fastpath
 from lazynp._polynomials import (
     Atom,
     Monomial,
@@ -82,6 +84,14 @@ def _operation(op: str, a: Dim, b: Dim, least: int | None) -> Size:
 
 def _comparing(name: str) -> Callable[[Any, Any], Any]:
     return lambda self, other: compared(name, self, other)
+
+
+def _of_scalars(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: operate(_plain(self), _plain(other))
+
+
+def _turned(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: operate(_plain(other), _plain(self))
 
 
 class Size:
@@ -177,11 +187,7 @@ class Size:
         known = isinstance(other, int) and 0 <= other < 63
         return quotient(self, 1 << other) if known else self._scalar() >> _plain(other)
 
-    def __rlshift__(self, other: Any) -> Any:
-        return other << self._scalar()
-
-    def __rrshift__(self, other: Any) -> Any:
-        return other >> self._scalar()
+    __rlshift__, __rrshift__ = _turned(operator.lshift), _turned(operator.rshift)
 
     def __and__(self, other: Any) -> Any:
         bits = isinstance(other, int) and other >= 0 and not other & (other + 1)
@@ -189,15 +195,8 @@ class Size:
 
     __rand__ = __and__
 
-    def __or__(self, other: Any) -> Any:
-        return self._scalar() | _plain(other)
-
-    __ror__ = __or__
-
-    def __xor__(self, other: Any) -> Any:
-        return self._scalar() ^ _plain(other)
-
-    __rxor__ = __xor__
+    __or__, __xor__ = _of_scalars(operator.or_), _of_scalars(operator.xor)
+    __ror__, __rxor__ = __or__, __xor__
 
     def __invert__(self) -> Any:
         return -self - 1
@@ -210,11 +209,7 @@ class Size:
     def __round__(self, ndigits: int | None = None) -> Any:
         return self
 
-    def __truediv__(self, other: Any) -> Any:
-        return self._scalar() / _plain(other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _plain(other) / self._scalar()
+    __truediv__, __rtruediv__ = _of_scalars(operator.truediv), _turned(operator.truediv)
 
     def __pow__(self, other: Any) -> Any:
         if type(other) is int and 0 <= other < 8:
@@ -224,8 +219,7 @@ class Size:
             return total
         return self._scalar() ** _plain(other)
 
-    def __rpow__(self, other: Any) -> Any:
-        return _plain(other) ** self._scalar()
+    __rpow__ = _turned(operator.pow)
 
     def __eq__(self, other: Any) -> Any:
         if type(other) is Size and (other is self or self.terms == other.terms):
@@ -244,13 +238,23 @@ class Size:
             return True
         raise undecided(self)
 
-    def __index__(self) -> int:
+    def _refused(self) -> int:
         raise undecided(self)
 
-    __int__ = __float__ = __complex__ = __index__  # type: ignore[assignment]
+    __int__ = __float__ = __complex__ = _refused  # type: ignore[assignment]
+    if not BUILT:
+        __index__ = _refused
+
+    def __format__(self, form: str) -> str:
+        if form:
+            raise undecided(self)
+        return str(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise undecided(self)
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return self._scalar().__array_ufunc__(function, method, *map(_plain, inputs), **options)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -259,6 +263,10 @@ class Size:
 
     def _scalar(self) -> Any:
         return _hooks[0].scalar(self)
+
+
+if BUILT:  # programs ask for an `__index__`; `range`, slices and the like do not
+    fastpath.refuse_index(Size, Size._refused)
 
 
 class Test:
@@ -272,8 +280,7 @@ class Test:
     def __bool__(self) -> bool:
         raise undecided(self)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        raise undecided(self)
+    __array__ = Size.__array__
 
     def __repr__(self) -> str:
         return f"{self.sides[0]} {_SIGNS[self.name]} {self.sides[1]}"
@@ -287,15 +294,8 @@ class Test:
             raise AttributeError(name)
         return getattr(self.scalar(), name)
 
-    def __and__(self, other: Any) -> Any:
-        return self.scalar() & _plain(other)
-
-    __rand__ = __and__
-
-    def __or__(self, other: Any) -> Any:
-        return self.scalar() | _plain(other)
-
-    __ror__ = __or__
+    __and__ = __rand__ = _of_scalars(operator.and_)
+    __or__ = __ror__ = _of_scalars(operator.or_)
 
     def __invert__(self) -> Any:
         return ~self.scalar()

@@ -93,7 +93,8 @@ _ONCE = (
     "transforms/test_python_loops", "transforms/test_recipes.py",
     "transforms/test_rule_checks.py", "transforms/test_shard_map.py",
     "transforms/test_sized_contexts.py", "transforms/test_sized_loops.py",
-    "transforms/test_sized_transforms.py", "transforms/test_staged_builtins.py",
+    "transforms/test_sized_transforms.py", "transforms/test_sizes_met_once.py",
+    "transforms/test_staged_builtins.py",
     "transforms/test_trees.py",
 )  # fmt: skip
 _HERE = os.path.dirname(__file__) + os.sep

@@ -128,6 +128,30 @@ static PyObject *refuse_contents(PyObject *Py_UNUSED(module), PyObject *class)
     Py_RETURN_NONE;
 }
 
+static PyObject *refused_index; /* a function of the instance, that raises */
+
+static PyObject *no_index(PyObject *self)
+{
+    return PyObject_CallOneArg(refused_index, self);
+}
+
+/* The class has no `__index__`, but who needs one gets the error of this function, not Python's. */
+static PyObject *refuse_index(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyTypeObject *class;
+    PyObject *function;
+    if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &class, &function))
+        return NULL;
+    if (!(class->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+        PyErr_SetString(PyExc_TypeError, "refuse_index takes a class");
+        return NULL;
+    }
+    Py_XSETREF(refused_index, Py_NewRef(function));
+    ((PyHeapTypeObject *)class)->as_number.nb_index = no_index;
+    PyType_Modified(class);
+    Py_RETURN_NONE;
+}
+
 /* -- names of classes -------------------------------------------------------------------------- */
 
 /* Python's own errors name a class by its `tp_name`, which has the module of a class made in C:

@@ -401,6 +401,8 @@ static PyMethodDef METHODS[] = {
      "end_beside_threads(): let the process end while other threads are inside C++."},
     {"refuse_contents", refuse_contents, METH_O,
      "refuse_contents(class): its instances are no containers, although they have items."},
+    {"refuse_index", refuse_index, METH_VARARGS,
+     "refuse_index(class, function): where an index is needed, call this, which raises."},
     {"name_in_errors", name_in_errors, METH_VARARGS,
      "name_in_errors(class, name): Python's own errors call the class so."},
     {"class_attributes", class_attributes, METH_VARARGS,
@@ -468,7 +470,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 31) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 32) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -16,7 +16,9 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._avals import on_device
+from lazynp._dimensions import scalar_of
 from lazynp._node import is_tracer
+from lazynp._sizes import Size
 from lazynp._trace import on_transformations
 from lazynp._values import knowable
 
@@ -26,6 +28,7 @@ class _Cast(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         x = args[0] if len(args) == 1 and not kwargs else None
+        x = scalar_of(x) if type(x) is Size else x
         if isinstance(x, Array):
             node = x._read()
             if is_tracer(node) or not knowable(node):

@@ -11,7 +11,7 @@ from lazynp import _views
 from lazynp._array import Array
 from lazynp._avals import Aval
 from lazynp._errstate import quiet
-from lazynp._extents import stand_in
+from lazynp._extents import any_sized, named, stand_in
 from lazynp._memo import cached
 from lazynp._steps import Diagonal
 from lazynp.functions._arguments import fortran, order_argument
@@ -120,6 +120,8 @@ def _plan(form: Any, arrays: list[Array], optimize: Any) -> _Steps:
         return _steps(form, avals, optimize)
     except TypeError:  # not hashable, or NumPy's own error
         return _steps.__wrapped__(form, avals, optimize)
+    except ValueError as error:
+        raise named(error, [a.shape for a in avals]) if any_sized(*avals) else error from None
 
 
 @cached(1024)

@@ -12,9 +12,12 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, array_of
 from lazynp._later import array_api_compat, matrix_classes
 from lazynp._overrides import check, overrides
+from lazynp._sizes import Size
 from lazynp.functions._host import to_device, to_host, write_on_host
 
-_KNOWN = {NDArray, Scalar, np.ndarray, int, float, complex, bool, list, tuple, type(None)}
+_KNOWN = {
+    NDArray, Scalar, Size, np.ndarray, int, float, complex, bool, list, tuple, type(None)
+}  # fmt: skip
 _HOST = 1  # kDLCPU in the DLPack header
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray
 from lazynp._avals import Aval, on_device
-from lazynp._extents import any_sized
+from lazynp._extents import any_sized, named, stand_in
 from lazynp._memo import cached
 from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.functions import ufuncs
@@ -276,15 +276,15 @@ def _numpys_error(
     element.
     """
     misfit = ValueError(f"{reference.__name__}: operands do not fit: {x.aval}, {y.aval}")
-    if any_sized(x, y):
-        return misfit
-    dummies = [np.broadcast_to(np.zeros((), v.dtype), v.shape) for v in (x, y)]
+    arrays = (x, y, out) if isinstance(out, Array) else (x, y)
+    dummies = [np.broadcast_to(np.zeros((), v.dtype), stand_in(v.shape)) for v in arrays]
     if isinstance(out, Array):
-        given = {**given, "out": np.empty(out.shape, out.dtype)}
+        given = {**given, "out": np.empty_like(dummies.pop())}
     try:
         reference(*dummies, **given)
     except (TypeError, ValueError) as error:
-        return error.with_traceback(None)
+        named_error = named(error, [v.shape for v in arrays]) if any_sized(*arrays) else error
+        return named_error.with_traceback(None)
     return misfit
 
 

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
+from lazynp._extents import known_empty
 from lazynp._flush import host_value
+from lazynp._sizes import is_size
 from lazynp._values import extent
 from lazynp.functions._arguments import SMALL, from_numpy
 from lazynp.functions._operands import broadcast, cast, plain, scalar_if_0d
@@ -70,7 +72,7 @@ def check_square(a: Array) -> None:
 
 
 def is_empty_2d(a: Array) -> bool:
-    return a.size == 0 and 0 in a.shape[-2:]
+    return known_empty(a.size) and any(map(known_empty, a.shape[-2:]))
 
 
 def decide(status: Array, message: str, finite: Array | None = None) -> None:
@@ -112,7 +114,7 @@ def adjoint(x: Array) -> Array:
 def identity(shape: tuple[int, ...], dtype: Dtype) -> Array:
     """Identity matrices of this shape. Small ones are data, which costs less than recording."""
     m, n = shape[-2:]
-    if m * n <= SMALL:
+    if not is_size(m * n) and m * n <= SMALL:
         return broadcast(from_numpy(np.eye(m, n, dtype=dtype)), shape)
     rows, columns = (shaping.iota(shape=(m, n), axis=k, dtype=np.dtype("i8")) for k in (0, 1))
     return broadcast(cast(elementwise.equal(rows, columns), dtype), shape)

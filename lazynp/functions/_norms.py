@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
+from lazynp._dimensions import require_some
 from lazynp._errstate import quiet
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._eager import by_numpy
@@ -146,8 +147,11 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 def cond(x: Any, p: Any = None) -> Any:
     """See `numpy.linalg.cond`."""
     x = as_array(x)
+    none = LinAlgError("cond is not defined on empty arrays")
     if is_empty_2d(x):
-        raise LinAlgError("cond is not defined on empty arrays")
+        raise none
+    for n in x.shape[-2:]:
+        require_some(n, none)
     if p is None or p in (2, -2):
         values = svdvals(x)
         first, last = getitem(values, (..., 0)), getitem(values, (..., -1))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._dimensions import require, require_all
+from lazynp._dimensions import require, require_all, table
 from lazynp._extents import slice_extent
 from lazynp._sizes import is_size, smallest
-from lazynp._values import seen_value
+from lazynp._values import knowable, seen_value
 from lazynp.functions._arguments import (
     fortran,
     is_fortran,
@@ -29,11 +29,13 @@ from lazynp.functions._construct import array
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._joining import concatenate
-from lazynp.functions._operands import as_array, broadcast, cast
+from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions._shapes import moveaxis, ravel
 from lazynp.primitives import elementwise, indexing, reduction, shaping, sorting
 
 normalize_axis_index = np.lib.array_utils.normalize_axis_index
+
+_INT64 = np.dtype(np.int64)
 
 
 # -- split: views ----------------------------------------------------------------------------------
@@ -304,6 +306,9 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
         axes = np.lib.array_utils.normalize_axis_tuple(static(axis), x.ndim, "axis")
     if not len(axes):
         return filt
+    if table() is not None and not knowable(x._read()):
+        return getitem(x, tuple([_within(x, i, trim) if i in axes else slice(None)
+                                 for i in range(x.ndim)]))  # fmt: skip
     with asking("trim_zeros, whose shape it decides", "Call it before"):
         places = np.argwhere(np.asarray(seen_value(x._read())))
     index: list[slice] = []
@@ -316,3 +321,20 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     if len(index) == 1 and not isinstance(filt, (Array, np.ndarray)):
         return filt[index[0]]  # a list stays a list
     return sliced(x, *index)
+
+
+def _within(x: Array, axis: int, trim: str) -> slice:
+    """The part of an axis that begins and ends with something else than zeros."""
+    others = tuple(i for i in range(x.ndim) if i != axis)
+    some = reduction.reduce_or(elementwise.not_equal(plain(x), 0), axes=others)
+
+    def zeros(some: Array) -> Any:
+        """How many there are in front."""
+        count = reduction.cumsum(elementwise.convert(some, dtype=_INT64), axis=0)
+        none = elementwise.convert(elementwise.equal(count, 0), dtype=_INT64)
+        return scalar_if_0d(reduction.reduce_sum(none, axes=(0,)))
+
+    stop = None
+    if "b" in trim:
+        stop = x.shape[axis] - zeros(shaping.reverse(some, axes=(0,)))
+    return slice(zeros(some) if "f" in trim else None, stop)

@@ -17,7 +17,7 @@ from lazynp._array import Array, NDArray, Scalar, from_host, new_array
 from lazynp._avals import SCALAR_DTYPES, Shape, on_device
 from lazynp._dimensions import table
 from lazynp._node import leaf
-from lazynp._sizes import Size, sized
+from lazynp._sizes import Size, is_size, sized
 from lazynp._steps import Diagonal
 from lazynp._strides import Order, fortran_order, in_order
 from lazynp._values import seen_value
@@ -362,8 +362,15 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Array:
     x = as_array(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
-    columns = x.size if N is None else operator.index(N)
+    columns = x.size if N is None else as_size(N)
     dtype = np.promote_types(x.dtype, int)
+    if is_size(columns):
+        shape = (x.size, columns)
+        powers = shaping.broadcast_in_dim(cast(x, dtype), shape=shape, dims=(0,))
+        place = shaping.iota(shape=shape, axis=1, dtype=np.dtype(np.int64))
+        first = elementwise.select(elementwise.equal(place, 0), 1, powers)
+        out = reduction.cumprod(first, axis=1)
+        return out if increasing else shaping.reverse(out, axes=(1,))
     if columns <= 0:
         return zeros((x.size, columns), dtype)
     shape = (x.size, columns - 1)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar
+from lazynp._sizes import is_size
 from lazynp._strides import layouts
 from lazynp._values import there
 from lazynp.functions._eager import looked_at
@@ -26,8 +27,20 @@ def _no_array(x: Any) -> Any:
 
 @looked_at(np.result_type)
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
-    """See `numpy.result_type`. Arrays count by their dtype."""
-    return np.result_type(*map(_by_dtype, arrays_and_dtypes))
+    """See `numpy.result_type`. Arrays count by their dtype; what stands for a number of Python's is
+    as weak as that.
+    """
+    return np.result_type(*map(_by_kind, arrays_and_dtypes))
+
+
+def _by_kind(x: Any) -> Any:
+    if is_size(x):
+        return 0
+    weak = isinstance(x, Array) and not x.ndim and x.aval.weak
+    return _NUMBERS.get(x.dtype.kind, x.dtype) if weak else _by_dtype(x)
+
+
+_NUMBERS = {"i": 0, "f": 0.0, "c": 0j}
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -11,10 +10,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from lazynp._array import Array, from_host, new_array
-from lazynp._dimensions import require_some, size_of
-from lazynp._sizes import is_size
+from lazynp._dimensions import require, require_some, size_of
+from lazynp._extents import surely
+from lazynp._sizes import is_size, smallest
 from lazynp.functions import ufuncs
-from lazynp.functions._arguments import check_device, static
+from lazynp.functions._arguments import as_size, check_device, static
 from lazynp.functions._eager import IGNORES_OUT, by_numpy
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import as_array, cast, plain, store
@@ -35,10 +35,12 @@ _SWAPPED = {"backward": "forward", None: "forward", "ortho": "ortho", "forward":
 
 def _transform(x: Array, kind: str, sizes: Sequence[Any], axes: Sequence[Any], norm: Any) -> Array:
     """Apply `kind` over the axes, the last axis first. sizes: of the signals."""
-    sizes = [operator.index(n) for n in sizes]
+    sizes = list(map(as_size, sizes))
     for n in sizes:
-        if n < 1:
-            raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
+        if is_size(n):
+            require(n - 1, _too_few, n)
+        elif n < 1:
+            raise _too_few(n)
     norm = _checked_norm(norm, kind)
     places = [normalize_axis_index(k, x.ndim) for k in axes]
     x = plain(cast(x, _computed_in(x.dtype, kind)))
@@ -54,6 +56,10 @@ def _transform(x: Array, kind: str, sizes: Sequence[Any], axes: Sequence[Any], n
     if order != sorted(order):
         out = shaping.transpose(out, permutation=tuple(map(order.index, range(x.ndim))))
     return out
+
+
+def _too_few(n: int) -> ValueError:
+    return ValueError(f"Invalid number of FFT data points ({n}) specified.")
 
 
 def _in_turns(x: Array, kind: str, sizes: Sequence[int], places: Sequence[int], norm: str) -> Array:
@@ -98,15 +104,15 @@ def _swapped(norm: Any) -> str:
 
 def _resized(x: Array, sizes: dict[int, int]) -> Array:
     """Crop axes at the end, or fill them with zeros."""
-    cut = tuple(k for k, n in sorted(sizes.items()) if n < x.shape[k])
+    cut = tuple(k for k, n in sorted(sizes.items()) if not surely(n >= x.shape[k]))
     if cut:
-        shape = tuple(min(n, sizes.get(k, n)) for k, n in enumerate(x.shape))
+        shape = tuple(smallest(n, sizes.get(k, n)) for k, n in enumerate(x.shape))
         x = shaping.slice(
-            x, *[0] * len(cut), axes=cut, sizes=tuple(sizes[k] for k in cut),
+            x, *[0] * len(cut), axes=cut, sizes=tuple(shape[k] for k in cut),
             strides=(1,) * len(cut), shape=shape,
         )  # fmt: skip
-    high = tuple(max(0, sizes.get(k, n) - n) for k, n in enumerate(x.shape))
-    if any(high):
+    high = tuple(sizes.get(k, n) - n for k, n in enumerate(x.shape))
+    if not all(type(n) is int and not n for n in high):
         nothing = (0,) * x.ndim
         x = shaping.pad(x, 0, low=nothing, high=high, interior=nothing)
     return x
@@ -182,13 +188,18 @@ def _many(kind: str, name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) 
     x = as_array(a)
     if needs_host(x):
         return host_into(getattr(np.fft, name), x, s, axes, norm, out=out)
-    sizes, axes = _sizes_and_axes(x, static(s), static(axes), kind == "IRFFT")
+    s = list(map(_known, s)) if isinstance(s, (list, tuple)) else static(s)
+    sizes, axes = _sizes_and_axes(x, s, static(axes), kind == "IRFFT")
     if not axes and kind in ("FFT", "IFFT"):
         return _stored(x, out)
     result = _transform(x, kind, [_size(x, n, k) for n, k in zip(sizes, axes)], axes, norm)
     if kind == "IRFFT" and x.dtype.char == "e" and len(axes) == 1:
         result = cast(result, x.dtype)
     return _stored(result, out)
+
+
+def _known(n: Any) -> Any:
+    return n if n is None else as_size(n)
 
 
 def _size(x: Array, n: Any, axis: Any) -> Any:

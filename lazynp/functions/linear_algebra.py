@@ -16,11 +16,13 @@ from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
 from lazynp._errstate import checked, quiet
-from lazynp._extents import broadcast_shapes
+from lazynp._extents import any_sized, broadcast_shapes, known_empty, named, product, stand_in
 from lazynp._flush import host_value
 from lazynp._node import is_tracer
+from lazynp._sizes import is_size, largest, smallest
 from lazynp._values import knowable, seen_value, watched
 from lazynp.functions import indexing, products, reductions, ufuncs
+from lazynp.functions._arguments import part
 from lazynp.functions._checks import traced
 from lazynp.functions._determinants import determinant, differentiable
 from lazynp.functions._eager import by_numpy
@@ -104,10 +106,12 @@ def solve(a: Any, b: Any) -> Any:
 
 def _numpys_error(x: Array, y: Array) -> Exception:
     """The exception that NumPy raises for operands of these shapes, before it reads an element."""
+    shapes = x.shape, y.shape
+    dummies = [np.broadcast_to(np.zeros((), v.dtype), stand_in(v.shape)) for v in (x, y)]
     try:
-        np.linalg.solve(*(np.broadcast_to(np.zeros((), v.dtype), v.shape) for v in (x, y)))
+        np.linalg.solve(*dummies)
     except ValueError as error:
-        return error.with_traceback(None)
+        return named(error, shapes) if any_sized(x, y) else error.with_traceback(None)
     return ValueError(f"solve: operands do not fit: {x.aval}, {y.aval}")
 
 
@@ -133,7 +137,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
             order.insert(x.ndim, k)
         x = transpose(x, order)
     shape = x.shape[-(x.ndim - y.ndim) :]
-    size = int(np.prod(shape, dtype=object))
+    size = product(shape)
     if x.size != size**2:
         raise LinAlgError(
             "Input arrays must satisfy the requirement \
@@ -148,7 +152,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     x = as_array(a)
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
-    size = int(np.prod(x.shape[ind:], dtype=object))
+    size = product(x.shape[ind:])
     return reshape(inv(reshape(x, (size, -1))), x.shape[ind:] + x.shape[:ind])
 
 
@@ -161,13 +165,13 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     if rcond is None:
         rcond = 1e-15 if rtol is np._NoValue else rtol
     if rcond is None:
-        rcond = max(x.shape[-2:]) * np.finfo(x.dtype).eps
+        rcond = np.finfo(x.dtype).eps * largest(*x.shape[-2:])
     if is_empty_2d(x):
         return shaping.full(0, shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]), dtype=x.dtype)
     fixed = _fixed(x)
     u, s, vh = svd(ufuncs.conjugate(fixed), full_matrices=False, hermitian=hermitian)
     cutoff = ufuncs.multiply(
-        getitem(as_array(rcond), (..., None)), reductions.max(s, axis=-1, keepdims=True)
+        getitem(as_array(rcond), (..., None)), reductions.max(s, axis=-1, keepdims=True, initial=0)
     )
     scaled = ufuncs.multiply(getitem(_inverses(s, cutoff), (..., None)), swapped(u))
     out = products.matmul(swapped(vh), scaled)
@@ -212,7 +216,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
         raise LinAlgError("Incompatible dimensions")
     dtype, final = common_types(x, y)
     if rcond is None:
-        rcond = np.finfo(dtype).eps * max(n, m)
+        rcond = np.finfo(dtype).eps * largest(n, m)
     x, y = operand(x, dtype), operand(y, dtype)
     u, s, vh, status = linear_algebra.svd(x, full_matrices=False, compute_uv=True)
     decide(status, "SVD did not converge in Linear Least Squares")
@@ -228,15 +232,22 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
         out = products.matmul(adjoint(vh), parts)
     above = cast(ufuncs.greater(s, cutoff), np.int32)
     rank = scalar_if_0d(reduction.reduce_sum(plain(above), axes=(0,)))
-    if m > n and (_unknown(rank) or int(seen_value(rank._read())) == n):
-        rest = ufuncs.absolute(ufuncs.subtract(y, products.matmul(x, out)))
-        residues = reductions.sum(ufuncs.square(rest), axis=0)
+    if is_size(m - n):
+        residues = _residues(x, y, out)
+        residues = part(residues, 0, 0, smallest(largest(m - n, 0), 1) * y.shape[1])
+    elif m > n and (_unknown(rank) or int(seen_value(rank._read())) == n):
+        residues = _residues(x, y, out)
     else:
         residues = shaping.full(0, shape=(0,), dtype=real_type(final))
     if vector:
         out = shaping.reshape(plain(out), shape=(n,))
     real = real_type(final)
     return result(out, final), result(residues, real), rank, result(s, real)
+
+
+def _residues(x: Array, y: Array, out: Any) -> Any:
+    rest = ufuncs.absolute(ufuncs.subtract(y, products.matmul(x, out)))
+    return reductions.sum(ufuncs.square(rest), axis=0)
 
 
 def _unknown(x: Array) -> bool:
@@ -283,7 +294,7 @@ def det(a: Any) -> Any:
     if (asked := _as_asked(np.linalg.det, x)) is not None:
         return asked
     matrix = operand(x, dtype)
-    way = differentiable if traced(x) and x.size else determinant
+    way = differentiable if traced(x) and not known_empty(x.size) else determinant
     return result(way(matrix), final)
 
 
@@ -298,7 +309,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     s = svd(x, compute_uv=False, hermitian=hermitian)
     if tol is None:
         if rtol is None:
-            rtol = max(x.shape[-2:]) * np.finfo(s.dtype).eps
+            rtol = np.finfo(s.dtype).eps * largest(*x.shape[-2:])
         else:
             rtol = getitem(as_array(rtol), (..., None))
         tol = ufuncs.multiply(reductions.max(s, axis=-1, keepdims=True, initial=0), rtol)
@@ -360,6 +371,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
 
 def _cheapest_order(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     """Where to split the product of factors i..j (Cormen et al.); resolves ties as NumPy does."""
+    sizes = stand_in(tuple(sizes))
     n = len(sizes) - 1
     if n == 3:
         a, b, c, d = sizes

@@ -14,10 +14,10 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES, native
-from lazynp._dimensions import length_of, table
+from lazynp._dimensions import as_operand, length_of, table
 from lazynp._extents import known_empty
 from lazynp._node import VALUE
-from lazynp._sizes import Size, is_size, sized
+from lazynp._sizes import Size, is_size, largest, sized
 from lazynp._strides import are_same, may_write
 from lazynp._values import knowable
 from lazynp.functions._arguments import (
@@ -235,10 +235,8 @@ def resize(a: Any, new_shape: Any) -> Array:
     if any(type(n) is int and n < 0 for n in target):
         raise ValueError("all elements of `new_shape` must be non-negative")
     x, count = as_array(a), math.prod(target)
-    if sized(target) and type(x.aval.size) is int and x.aval.size:
-        places = shaping.iota(shape=(count,), axis=0, dtype=np.dtype(np.int64))
-        places = elementwise.remainder(places, x.aval.size)
-        return reshaped(taken(reshaped(x, (x.aval.size,)), places, 0), target)
+    if (sized(target) or is_size(x.aval.size)) and not known_empty(x.aval.size):
+        return _repeated(reshaped(x, (x.aval.size,)), count, target)
     if x.size == 0 or count == 0:
         return zeros(target, x.dtype)
     if not x.dtype.isnative:
@@ -247,6 +245,16 @@ def resize(a: Any, new_shape: Any) -> Array:
     if count > x.size:
         flat = tile(flat, -(-count // x.size))
     return reshaped(own(part(flat, 0, 0, count)), target)
+
+
+def _repeated(flat: Array, count: Any, shape: Any) -> Array:
+    """As many elements of an array that may be empty, which has zeros then, again and again."""
+    n = flat.aval.size
+    places = shaping.iota(shape=(count,), axis=0, dtype=np.dtype(np.int64))
+    places = elementwise.remainder(places, as_operand(largest(n, 1)))
+    if is_size(n):
+        flat = shaping.pad(plain(flat), 0, low=(0,), high=(1,), interior=(0,))
+    return reshaped(taken(flat, places, 0), shape)
 
 
 # -- roll ------------------------------------------------------------------------------------------

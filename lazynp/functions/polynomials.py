@@ -12,22 +12,28 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._dimensions import require_some
+from lazynp._extents import any_sized, known_empty, known_negative
 from lazynp._node import is_tracer
 from lazynp._positions import depth_of_user
+from lazynp._sizes import is_size, largest
 from lazynp._values import knowable, seen_value
 from lazynp.functions import linear_algebra, sorting, ufuncs
 from lazynp.functions._checks import asking
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._factorizations import eigvals
 from lazynp.functions._fold import item, part
+from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, to_host
-from lazynp.functions._operands import as_array, cast
-from lazynp.functions.creation import diag, ones, vander, zeros, zeros_like
+from lazynp.functions._operands import as_array, cast, plain
+from lazynp.functions.creation import arange, diag, ones, vander, zeros, zeros_like
 from lazynp.functions.logic import allclose
 from lazynp.functions.manipulation import atleast_1d, concatenate, hstack
 from lazynp.functions.products import dot, outer
 from lazynp.functions.reductions import sum as sum_
 from lazynp.functions.statistics import convolve
+from lazynp.primitives import shaping
+from lazynp.transforms import fori_loop
 
 
 def _is_poly(*xs: Any) -> bool:
@@ -112,7 +118,7 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     p = as_array(p)
     for i in range(m):
-        terms = ufuncs.divide(p, np.arange(p.size, 0, -1))
+        terms = ufuncs.divide(p, _falling(p.size))
         p = concatenate((terms, part(constants, 0, i, i + 1)))
     return p
 
@@ -127,9 +133,14 @@ def polyder(p: Any, m: Any = 1) -> Any:
         raise ValueError("Order of derivative must be positive (see polyint)")
     p = as_array(p)
     for _ in range(m):
-        degree = max(p.size - 1, 0)
-        p = ufuncs.multiply(part(p, 0, 0, degree), np.arange(degree, 0, -1))
+        degree = largest(p.size - 1, 0)
+        p = ufuncs.multiply(part(p, 0, 0, degree), _falling(degree))
     return p
+
+
+def _falling(n: Any) -> Any:
+    """The integers from n down to 1."""
+    return arange(n, 0, -1) if is_size(n) else np.arange(n, 0, -1)
 
 
 @by_numpy(np.polyval)
@@ -138,6 +149,10 @@ def polyval(p: Any, x: Any) -> Any:
     if _is_poly(x) or isinstance(p, np.poly1d) and not isinstance(x, Array):
         return host_call(np.polyval, p, x)
     p, x = as_array(p.coeffs if isinstance(p, np.poly1d) else p), as_array(x)
+    if is_size(p.shape[0]):
+        start = zeros_like(x, dtype=np.result_type(p.dtype, x.dtype))
+        add, times = ufuncs.add, ufuncs.multiply
+        return fori_loop(0, p.shape[0], lambda k, y: add(times(y, x), getitem(p, k)), start)
     y = zeros_like(x)
     for k in range(len(p)):
         y = ufuncs.add(ufuncs.multiply(y, x), p[k])
@@ -146,12 +161,21 @@ def polyval(p: Any, x: Any) -> Any:
 
 def _padded(a1: Any, a2: Any) -> tuple[Array, Array]:
     a1, a2 = atleast_1d(as_array(a1)), atleast_1d(as_array(a2))
+    if any_sized(a1, a2):
+        n = largest(a1.shape[0], a2.shape[0])
+        return _led(a1, n), _led(a2, n)
     more = len(a2) - len(a1)
     if more > 0:
         a1 = concatenate((zeros(more, a1.dtype), a1))
     elif more < 0:
         a2 = concatenate((zeros(-more, a2.dtype), a2))
     return a1, a2
+
+
+def _led(p: Array, n: Any) -> Array:
+    """With zeros before it, n coefficients."""
+    low = n - p.shape[0]
+    return shaping.pad(plain(p), 0, low=(low,), high=(0,), interior=(0,))
 
 
 @by_numpy(np.polyadd)
@@ -184,6 +208,8 @@ def _without_leading_zeros(p: Any) -> Array:
     p = atleast_1d(as_array(p))
     if p.ndim > 1:
         raise ValueError("Polynomial must be 1d only.")
+    if is_size(p.shape[0]):
+        return _led(p, largest(p.shape[0], 1))
     if not _known(p):
         return p
     nonzero = np.flatnonzero(to_host(p))
@@ -223,7 +249,7 @@ def polyfit(
     x, y = as_array(x) + 0.0, as_array(y) + 0.0
     _check_fit(x, y, deg)
     if rcond is None:
-        rcond = len(x) * np.finfo(x.dtype).eps
+        rcond = np.finfo(x.dtype).eps * x.shape[0]
     left, right = vander(x, order), y
     if w is not None:
         w = as_array(w) + 0.0
@@ -251,8 +277,10 @@ def _check_fit(x: Array, y: Array, deg: Any) -> None:
         raise ValueError("expected deg >= 0")
     if x.ndim != 1:
         raise TypeError("expected 1D vector for x")
-    if x.size == 0:
-        raise TypeError("expected non-empty vector for x")
+    none = TypeError("expected non-empty vector for x")
+    require_some(x.shape[0], none)
+    if known_empty(x.shape[0]):
+        raise none
     if y.ndim < 1 or y.ndim > 2:
         raise TypeError("expected 1D or 2D array for y")
     if x.shape[0] != y.shape[0]:
@@ -265,10 +293,10 @@ def _covariance(
     base = linear_algebra.inv(dot(left.T, left)) / outer(scale, scale)
     if cov == "unscaled":
         factor: Any = 1
-    elif len(x) <= order:
+    elif known_negative(x.shape[0] - order - 1):
         raise ValueError(
             "the number of data points must exceed order to scale the covariance matrix"
         )
     else:
-        factor = residuals / (len(x) - order)
+        factor = residuals / (x.shape[0] - order)
     return base * factor if y.ndim == 1 else base[:, :, None] * factor

@@ -15,7 +15,7 @@ from lazynp._extents import known_empty
 from lazynp._flush import host_value
 from lazynp._sizes import is_size
 from lazynp._values import knowable
-from lazynp.functions import indexing, sorting, ufuncs
+from lazynp.functions import indexing, manipulation, sorting, ufuncs
 from lazynp.functions._checks import asking
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
@@ -24,6 +24,7 @@ from lazynp.functions._integers import flat, normalize_axis_index
 from lazynp.functions._operands import as_array, cast, plain
 from lazynp.functions._places import sized_places
 from lazynp.functions._placing import beside
+from lazynp.functions._rows import order_of_rows, starts_of_rows
 from lazynp.primitives import elementwise, indexing as gathers, reduction, shaping
 
 __all__ = [
@@ -75,38 +76,43 @@ def unique(
     size: Any = None,
     fill_value: Any = None,
 ) -> Any:
-    """See `numpy.unique`. Always sorts. With an axis, NumPy runs it.
+    """See `numpy.unique`. Always sorts. With an axis, NumPy runs it where the values are known.
 
     size (as in JAX, not in NumPy): a fixed number of elements, so that `ar` may be traced. Missing
     elements are fill_value (default: the smallest element), with a count of 0.
     """
     x = as_array(ar)
     options = (return_index, return_inverse, return_counts)
-    if needs_host(x) or axis is not None and x.ndim != 1:
+    along = axis is not None and x.ndim != 1
+    if needs_host(x) or along and size is None and knowable(x._read()):
         given = ar if isinstance(ar, np.ndarray) else x  # records stay records
         return host_call(np.unique, given, *options, axis, equal_nan=equal_nan, sorted=sorted)
     if axis is not None:
-        normalize_axis_index(axis, x.ndim)
+        axis = normalize_axis_index(axis, x.ndim)
     size = None if size is None else operator.index(size)
-    parts = _unique(x, return_index or return_inverse, bool(equal_nan), size, fill_value)
-    wanted = [parts.values]
+    if along:
+        parts = _unique_rows(x, axis, size, fill_value)
+    else:
+        parts = _unique(x, return_index or return_inverse, bool(equal_nan), size, fill_value)
+    wanted = [manipulation.moveaxis(parts.values, 0, axis) if along else parts.values]
     if return_index:
         wanted.append(parts.first())
     if return_inverse:
-        wanted.append(shaping.reshape(parts.inverse(), shape=x.shape))
+        inverse = parts.inverse()
+        wanted.append(inverse if along else shaping.reshape(inverse, shape=x.shape))
     if return_counts:
         wanted.append(parts.counts())
     return wanted[0] if len(wanted) == 1 else tuple(wanted)
 
 
 class _Unique:
-    """The sorted elements, and a mask of the first of each run of equal ones."""
+    """The sorted elements (or rows), and a mask of the first of each run of equal ones."""
 
     def __init__(
-        self, ordered: Array, order: Array | None, equal_nan: bool, count: Any, fill: Any
+        self, ordered: Array, order: Array | None, is_first: Any, count: Any, fill: Any
     ) -> None:
-        self.order, self.is_first = order, plain(_starts(ordered, equal_nan))
-        self.size = ordered.aval.size
+        self.order, self.is_first = order, plain(is_first)
+        self.size = ordered.aval.shape[0]
         if count is None and not knowable(self.is_first._read()):
             count = count_of(self.is_first)
         if count is None:  # then the shape of the result depends on their number
@@ -128,7 +134,8 @@ class _Unique:
         self.places = plain(elementwise.select(missing, 0, places))
         values = self._at_places(ordered)
         if fill is not None:
-            values = elementwise.select(missing, plain(cast(fill, values.dtype)), values)
+            rows = shaping.reshape(missing, shape=(count, *[1] * (values.ndim - 1)))
+            values = plain(indexing.where(rows, cast(fill, values.dtype), values))
         self.values = values
 
     def _at_places(self, x: Array) -> Array:
@@ -159,10 +166,17 @@ def _unique(
     x: Array, ordering: bool, equal_nan: bool, size: int | None = None, fill: Any = None
 ) -> _Unique:
     x = flat(x)
-    if not ordering:
-        return _Unique(sorting.sort(x), None, equal_nan, size, fill)
-    order = sorting.argsort(x)
-    return _Unique(gathers.take(x, order, axes=(0,)), order, equal_nan, size, fill)
+    order = sorting.argsort(x) if ordering else None
+    ordered = sorting.sort(x) if order is None else gathers.take(x, order, axes=(0,))
+    return _Unique(ordered, order, _starts(ordered, equal_nan), size, fill)
+
+
+def _unique_rows(x: Array, axis: Any, size: int | None, fill: Any) -> _Unique:
+    """The same of the subarrays along an axis. As in NumPy, a nan differs from every other."""
+    x = plain(manipulation.moveaxis(x, axis, 0))
+    order = order_of_rows(x)
+    ordered = gathers.take(x, order, axes=(0,))
+    return _Unique(ordered, order, starts_of_rows(ordered), size, fill)
 
 
 def _starts(x: Array, equal_nan: bool) -> Array:

@@ -10,7 +10,7 @@ from lazynp import _errstate
 from lazynp._array import Array
 from lazynp._dimensions import require_some
 from lazynp._errstate import quiet
-from lazynp._extents import any_sized, known_empty
+from lazynp._extents import any_sized, known_empty, stand_in
 from lazynp._sizes import largest, smallest
 from lazynp.functions import reductions, rounding, ufuncs
 from lazynp.functions._arguments import part
@@ -193,7 +193,7 @@ def _mode(mode: Any) -> str:
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     """See `numpy.correlate`."""
     x, y = as_array(a), as_array(v)
-    if _not_native(x, y, "first array argument", "second array argument"):
+    if _not_native(np.correlate, x, y, "first array argument", "second array argument"):
         return host_call(np.correlate, x, y, mode)
     mode = _mode(mode)
     x, y = _common(x, y)
@@ -212,7 +212,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
     """See `numpy.convolve`; `lazynp.special.convolve` takes any number of dimensions."""
     x, y = as_array(a), as_array(v)
     x, y = (shaping.reshape(z, shape=(1,)) if z.ndim == 0 else z for z in (x, y))
-    if _not_native(x, y):
+    if _not_native(np.convolve, x, y, "a", "v"):
         return host_call(np.convolve, x, y, mode)
     mode = _mode(mode)
     if any_sized(x, y):
@@ -233,13 +233,13 @@ def _of_full(found: Array, x: Array, y: Array, mode: str) -> Array:
     return part(found, 0, start, start + longer if stop is None else stop)
 
 
-def _not_native(x: Array, y: Array, *names: str) -> bool:
-    """Whether NumPy must run it: errors, and host dtypes."""
-    wrong = x.ndim != 1 or y.ndim != 1 or known_empty(x.size) or known_empty(y.size)
-    if not wrong:
-        for z, name in zip((x, y), names or ("a", "v"), strict=True):
-            require_some(z.size, ValueError(f"{name} cannot be empty"))
-    return wrong or needs_host(x, y)
+def _not_native(function: Any, x: Array, y: Array, *names: str) -> bool:
+    """Whether NumPy must run it: host dtypes. Raises its errors of shapes."""
+    if x.ndim != 1 or y.ndim != 1 or known_empty(x.size) or known_empty(y.size):
+        function(*[np.broadcast_to(np.zeros((), z.dtype), stand_in(z.shape)) for z in (x, y)])
+    for z, name in zip((x, y), names, strict=True):
+        require_some(z.size, ValueError(f"{name} cannot be empty"))
+    return needs_host(x, y)
 
 
 def _common(x: Array, y: Array) -> tuple[Array, Array]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from lazynp._array import Array
+from lazynp._dimensions import size_of
 from lazynp._sizes import Size
 from lazynp.functions import ufuncs
 from lazynp.functions._eager import by_numpy
@@ -29,10 +30,17 @@ def _check_numbers(*given: Any) -> None:
         np.array([0.0, *map(np.zeros, shapes)])
 
 
+def _points(M: Any) -> Any:
+    """The number of points; an integer without a value is a size."""
+    found = size_of(M)
+    return M if found is None else found
+
+
 def _window(M: Any, formula: Callable[[Any, Any], Any]) -> Any:
     """The window of so many points. formula: of the numbers 1 - M, 3 - M, ..., M - 1, and of M - 1,
     if there are at least two points.
     """
+    M = _points(M)
     if type(M) is Size:
         of_one = ufuncs.equal(M, 1)
         return where(of_one, 1.0, formula(arange(1 - M, M, 2), where(of_one, 1.0, M - 1)))
@@ -68,6 +76,7 @@ def hamming(M: Any) -> Any:
 
 def kaiser(M: Any, beta: Any) -> Any:
     """See `numpy.kaiser`."""
+    M = _points(M)
     if type(M) is Size:
         of_one = ufuncs.equal(M, 1)
         window = _kaiser(arange(0, M), where(of_one, 1.0, (M - 1) / 2.0), beta)
@@ -106,9 +115,9 @@ def packbits(a: Any, /, axis: Any = None, bitorder: Any = "big") -> Any:
     array, axis = _along(array, axis)
     bits = cast(ufuncs.not_equal(moveaxis(array, axis, -1), 0), np.uint8)
     lacking = -bits.shape[-1] % 8
-    if lacking:
+    if type(lacking) is Size or lacking:
         bits = concatenate((bits, zeros((*bits.shape[:-1], lacking), np.uint8)), axis=-1)
-    bits = reshape(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8))
+    bits = reshape(bits, (*bits.shape[:-1], (bits.shape[-1] + 7) // 8, 8))
     return moveaxis(sum_(ufuncs.left_shift(bits, shifts), axis=-1, dtype=np.uint8), -1, axis)
 
 

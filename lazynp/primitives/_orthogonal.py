@@ -9,6 +9,7 @@ import numpy as np
 
 from lazynp._avals import Aval, aval_of
 from lazynp._primitive import NOT_LINEAR, Missing, Primitive
+from lazynp._sizes import smallest
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives._matrices import (
     adjoint,
@@ -41,7 +42,7 @@ from lazynp.primitives._systems import triangular_solve
 def _qr_avals(a: Aval, mode: str) -> tuple[Aval, Aval]:
     check_matrix("qr", a)
     *batch, m, n = a.shape
-    k = m if mode == "complete" else min(m, n)
+    k = m if mode == "complete" else smallest(m, n)
     return aval_of((*batch, m, k), a.dtype), aval_of((*batch, k, n), a.dtype)
 
 
@@ -88,7 +89,7 @@ def _qr_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, mode: str) -> tu
             f"derivative, got {a.aval}: the added columns of q are not determined"
         )
     q, r = qr(a, mode="reduced")
-    k = min(m, n)
+    k = smallest(m, n)
     q_dot, square_dot = _qr_tangent(q, _columns(r, 0, k), _columns(a_dot, 0, k))
     r_dot = square_dot
     if n > m:
@@ -147,7 +148,7 @@ qr = Primitive(
 def _qr_raw_abstract(a: Aval) -> tuple[Aval, ...]:
     check_matrix("qr", a)
     *batch, m, n = a.shape
-    return a, aval_of((*batch, min(m, n)), a.dtype)
+    return a, aval_of((*batch, smallest(m, n)), a.dtype)
 
 
 def _qr_raw_reference(a: Any) -> tuple[Any, ...]:
@@ -180,7 +181,7 @@ qr_raw = Primitive(
 def _svd_avals(a: Aval, full_matrices: bool) -> tuple[Aval, ...]:
     check_matrix("svd", a)
     *batch, m, n = a.shape
-    k = min(m, n)
+    k = smallest(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
     return (
         aval_of((*batch, m, rows), a.dtype),

@@ -14,6 +14,7 @@ import numpy as np
 
 from lazynp._avals import Aval, aval_of
 from lazynp._primitive import Undefined
+from lazynp._sizes import is_size
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives._layout import linear
 
@@ -27,7 +28,8 @@ def _fft_abstract(x: Aval, *, kind: str, length: Length, norm: str) -> Aval:
     wanted = {"RFFT": "fd", "IRFFT": "FD"}.get(kind, "fdFD")
     if x.dtype.char not in wanted:
         raise TypeError(f"fft: {kind} is required of one of the dtypes {wanted!r}, got {x}")
-    if not 1 <= len(length) <= min(x.ndim, MOST_AXES) or min(length) < 1:
+    few = any([type(n) is int and n < 1 for n in length])
+    if not 1 <= len(length) <= min(x.ndim, MOST_AXES) or few:
         raise ValueError(f"fft: 1 to {MOST_AXES} positive lengths are required, got {length}")
     given = (*length[:-1], length[-1] // 2 + 1) if kind == "IRFFT" else length
     if x.shape[-len(length) :] != given:
@@ -91,10 +93,17 @@ def _multiplicity(half: Any, n: int) -> Any:
     """How often each element of the half spectrum occurs in the whole: the first and the middle
     once.
     """
-    at = shaping.iota(shape=half.shape[-1:], axis=0, dtype=np.dtype("i8"))
-    once = elementwise.equal(at, 0)
-    if n % 2 == 0:
-        once = elementwise.logical_or(once, elementwise.equal(at, n // 2))
+    if is_size(n):
+        odd, dtype = n % 2, np.dtype(bool)
+        parts = (True, 1), (False, n // 2 - 1 + odd), (True, 1 - odd)
+        once = shaping.concatenate(
+            *[shaping.full(x, shape=(k,), dtype=dtype) for x, k in parts], axis=0
+        )
+    else:
+        at = shaping.iota(shape=half.shape[-1:], axis=0, dtype=np.dtype("i8"))
+        once = elementwise.equal(at, 0)
+        if n % 2 == 0:
+            once = elementwise.logical_or(once, elementwise.equal(at, n // 2))
     dtype = np.dtype(half.dtype.char.lower())
     return elementwise.convert(elementwise.select(once, 1, 2), dtype=dtype)
 

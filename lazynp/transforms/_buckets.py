@@ -15,15 +15,16 @@ import numpy as np
 from lazynp import _cost
 from lazynp._allowance import Allowance, most
 from lazynp._array import Array, new_array
+from lazynp._avals import Aval
 from lazynp._config import config
 from lazynp._flush import host_value
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import drop_oldest
 from lazynp._node import leaf
-from lazynp.transforms._call import jit_call
+from lazynp.transforms._call import Compiled, jit_call
 from lazynp.transforms._checks import has_checks
 from lazynp.transforms._padded import padded
-from lazynp.transforms._sizing import SizedProgram
+from lazynp.transforms._sized_program import SizedProgram
 
 _PADDING = 150.0  # microseconds: of padding operands, and taking parts of results
 _KEPT = 256  # sizes whose calls are counted
@@ -57,9 +58,13 @@ class Buckets:
         self.cheap = False  # NumPy is as fast as the program of a bucket would be
         self.compiling = sum(_cost.compiling(e.primitive, e.params) for e in self.raw.eqns)
 
-    def varies(self) -> bool:
-        """Whether the next call may run by another program (that of a bucket) than this one."""
-        return self.possible and not self.cheap
+    def settled(self, ns: Sizes) -> Compiled | None:
+        """How calls of the exact program at these sizes are compiled; None: the next one may run by
+        another program (that of a bucket).
+        """
+        if ns in self.exact:
+            return "generic"
+        return None if self.possible and not self.cheap else self.limit
 
     def _others(self) -> int:
         """How many programs there may be that are for one size."""
@@ -78,9 +83,15 @@ class Buckets:
                 return found
         return (max(found),) * len(found)
 
-    def way(self, ns: Sizes, exact: Jaxpr) -> Jaxpr | Literal[True] | None:
+    def leaves_room(self, cost: float) -> bool:
+        """Whether the next exact program may be compiled, or will at once: it takes so long."""
+        if config.execution == "compiled":
+            return self.limit.used < self._others()
+        return cost >= self.compiling
+
+    def way(self, ns: Sizes, cost: float) -> Jaxpr | Literal[True] | None:
         """The program of a bucket; True for the exact program; None: the exact one has to earn its
-        program, within the limit.
+        program, within the limit. cost: by the reference rules.
         """
         if not self.possible:
             return None
@@ -88,7 +99,7 @@ class Buckets:
             if ns not in self.calls and len(self.calls) >= _KEPT:
                 drop_oldest(self.calls)
             self.calls[ns] = self.calls.get(ns, 0) + 1
-        if config.execution == "adaptive" and _cost.by_reference(exact) <= _PADDING:
+        if config.execution == "adaptive" and cost <= _PADDING:
             self.cheap = True  # whatever the program costs
             return None
         if ns in self.exact:
@@ -104,7 +115,7 @@ class Buckets:
                 return True
         if config.execution == "adaptive":
             if bucket not in self.costs:
-                self.costs[bucket] = _cost.by_reference(exact), _cost.work(program) + _PADDING
+                self.costs[bucket] = cost, _cost.work(program) + _PADDING
             by_numpy, by_program = self.costs[bucket]
             self.cheap = by_numpy <= by_program
             if not self.cheap:
@@ -116,10 +127,10 @@ class Buckets:
 
 
 def run_in_bucket(
-    program: Jaxpr, ns: Sizes, operands: Sequence[Array], exact: Jaxpr, name: str
+    program: Jaxpr, ns: Sizes, operands: Sequence[Array], avals: Sequence[Aval], name: str
 ) -> list[Array] | None:
-    """The results of the exact program, by that of its bucket. None if that finds an error, which
-    is told by the exact one.
+    """The results of the exact program (these are their types), by that of its bucket. None if that
+    finds an error, which is told by the exact one.
     """
     given = [
         new_array(leaf(_to(host_value(x._read()), v.aval.shape)))
@@ -133,9 +144,7 @@ def run_in_bucket(
         if not has_checks(program):
             raise
         return None
-    return [
-        new_array(leaf(_part(x, v.aval.shape))) for x, v in zip(values, exact.outputs, strict=True)
-    ]
+    return [new_array(leaf(_part(x, a.shape))) for x, a in zip(values, avals, strict=True)]
 
 
 def _to(x: Any, shape: tuple[int, ...]) -> Any:

@@ -28,6 +28,7 @@ from lazynp.transforms._ahead import Lowered
 from lazynp.transforms._arguments import Arguments, difference
 from lazynp.transforms._arranged import Arrangement, deliver
 from lazynp.transforms._axes import axes_argument, names_of_leaves
+from lazynp.transforms._by_size import settled
 from lazynp.transforms._call import Compiled, delivered
 from lazynp.transforms._donation import donated_places
 from lazynp.transforms._quick import PlacedQuick, Quick, front_calls, operands_of, quick_of, stays
@@ -38,6 +39,7 @@ from lazynp.transforms._stack import (
 )
 from lazynp.transforms._static import (
     check_hashable,
+    is_final,
     is_fixable,
     is_name,
     numbers,
@@ -45,7 +47,7 @@ from lazynp.transforms._static import (
     same_place,
     strings,
 )
-from lazynp.transforms._traced import Traced, for_sizes, run, trace
+from lazynp.transforms._traced import Traced, run, sizes_of, trace
 from lazynp.transforms.control import bounds_only, converted, session
 
 
@@ -171,16 +173,10 @@ class Jitted:
             return self._prepared(*args, **kwargs)  # its sizes are those of the program around it
         plain = plain if self._simple else None
         STATS.calls += 1
-        fresh = traced.sized is None or not (
-            traced.sized.made or decided_by_data(traced.sized) or traced.sized.varies()
-        )
-        if plain is not None and fresh and traced.pure() and stays(traced.jaxpr, plain[1]):
+        jaxpr, params = self._settled(given, traced) if plain is not None else (None, {})
+        if plain is not None and jaxpr is not None and stays(traced.jaxpr, plain[1]):
             made = [kind[1] is NDArray for kind in traced.outs]
-            jaxpr = traced.jaxpr if traced.sized is None else for_sizes(traced.sized, given, [])[0]
             jaxpr = delivered(jaxpr)
-            params = self._params
-            if traced.sized is not None and traced.sized.buckets is not None:
-                params = params | {"compiled": traced.sized.buckets.limit}
             quick = quick_of(jaxpr, params, plain[1], made, traced.tree, traced.nodes)
             if quick is not None:
                 if traced.sized is not None and len(self._quick) >= _SIZES:
@@ -191,6 +187,18 @@ class Jitted:
                     self._placed[plain[0]] = quick
         donate = self._places(given, args, kwargs) if any(self._donated) else ()
         return run(traced, given, self._params, self._inline, donate)
+
+    def _settled(self, given: Arguments, traced: Traced) -> tuple[Jaxpr | None, dict[str, Any]]:
+        """The program of every later call with such arguments, if a call is nothing else; and the
+        parameters of its calls.
+        """
+        sized = traced.sized
+        if not traced.pure() or sized is not None and (sized.made or decided_by_data(sized)):
+            return None, {}
+        if sized is None:
+            return traced.jaxpr, self._params
+        jaxpr, params = settled(sized, sizes_of(sized, given, [])[0])
+        return jaxpr, self._params | params
 
     @functools.cached_property
     def _prepared(self) -> Callable[..., Any]:
@@ -218,6 +226,7 @@ class Jitted:
         except (TypeError, ValueError, IndexError) as first:
             if (
                 self._fixed
+                or is_final(first)
                 or not (self._implied and self.retries)
                 or not any(map(is_fixable, (*args, *kwargs.values())))
             ):

@@ -18,7 +18,7 @@ from lazynp._intervals import interval
 from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
 from lazynp._recorder import user_position
-from lazynp._sizes import Dim, Size, bounds, largest
+from lazynp._sizes import Dim, Size, largest
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._branches import (
@@ -197,7 +197,7 @@ def counted(
     return counted_loop(lower, upper, body_fun, init_val, preserve=preserve)
 
 
-_FAR = 1 << 62  # no size is as great
+_FAR = 1 << 62  # no bound is as great
 
 
 def stacked_loop(
@@ -211,12 +211,15 @@ def stacked_loop(
         val, y = body_fun(i, val)
         return (elementwise.add(i, 1), val), y
 
-    low, most = bounds(lower)[0], bounds(upper)[1]
-    ranges = {0: (-_FAR if low is None else low, (_FAR if most is None else most) - 1)}
+    ranges = {0: (max(_interval(lower)[0], -_FAR), min(_interval(upper)[1], _FAR) - 1)}
     length = largest(upper - lower, 0)
     start = scalar_of(lower) if type(lower) is Size else lower
     (_, val), ys = scanned(step, (start, init_val), None, length, False, unroll, ranges, preserve)
     return val, ys
+
+
+def _interval(n: Dim) -> tuple[int, int]:
+    return interval(scalar_of(n)._read()) if type(n) is Size else (n, n)
 
 
 _MOST_ROUNDS = 1 << 24  # that reverse mode would run

@@ -27,6 +27,7 @@ from lazynp.transforms._sized_transforms import open_cond, open_loop
 from lazynp.transforms._sizing import Own, Required, atoms_of
 from lazynp.transforms._stack import Flat, argument_node, kind_of, name_of, telling_why
 from lazynp.transforms._stage import Program, Ranges, finish, run_jaxpr, stage_closed
+from lazynp.transforms._static import final
 
 Place = tuple[int, int]  # a leaf, and one of its axes
 Type = tuple[Any, Any, bool]  # shape, dtype, weak
@@ -125,9 +126,11 @@ def staged_for(
                 function, structure, [*given, *slices], kinds, what, ranges, classes.variables,
                 rounds=rounds,
             )  # fmt: skip
-        except (TypeError, ValueError, IndexError):
+        except (TypeError, ValueError, IndexError) as error:
             # a number at first, that the body cannot take for one
             if preserve or not classes.carry_all():
+                if not preserve and type(error) is ValueError:  # of sizes that do not mix
+                    final(error)
                 raise
             continue
         return body, given

@@ -8,7 +8,7 @@ between pieces: a `driver` runs their bodies, which are programs of the same kin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,28 +17,19 @@ from lazynp._array import Array, new_array
 from lazynp._extents import Numbers, mapped
 from lazynp._flush import host_value
 from lazynp._jaxpr import Eqn, Jaxpr, Literal, Var
-from lazynp._memo import cached, drop_oldest
+from lazynp._memo import cached
 from lazynp._node import is_interpreted, leaf
 from lazynp._recorder import local
 from lazynp._sizes import Atom
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._call import jit_call
-from lazynp.transforms._direct import Earnings
-from lazynp.transforms._sizing import (
-    Own,
-    Required,
-    SizedProgram,
-    atoms_in,
-    atoms_of,
-    computing,
-    with_values,
-)
+from lazynp.transforms._direct import Earnings, once, runs_here
+from lazynp.transforms._sized_program import Programs, SizedProgram, computing
+from lazynp.transforms._sizing import Own, Required, atoms_in, atoms_of
 from lazynp.transforms._stack import node_of
 from lazynp.transforms._stage import literal, run_jaxpr
 
 Values = dict[Atom, int]
-_KNOWN = 64  # sizes whose programs are kept, of one piece
-
 
 Driver = Callable[[dict[str, Any], list[Array], Values, str], list[Array]]
 DRIVERS: dict[str, Driver] = {}  # of what no program can hold, by the name of the primitive
@@ -58,26 +49,24 @@ class _Piece:
     atoms: list[Atom]
     after: list[Eqn]
     reads: list[tuple[Atom, Any]]
-    known: dict[tuple[int, ...], Jaxpr] = field(default_factory=dict)
-    earnings: Earnings = field(default_factory=Earnings)
+
+    def __post_init__(self) -> None:
+        self.programs, self.earnings = Programs(self.jaxpr), Earnings(self.jaxpr)
 
     def call(self, values: Values, numbers: Any, taken: list[Array], name: str) -> list[Array]:
         """The results where the sizes have these values."""
         if not self.atoms:
             return list(jit_call(*taken, jaxpr=self.jaxpr, name=name))
-        sizes = tuple([values[a] for a in self.atoms])
-        return self.earnings.call(self.at(values, numbers), sizes, taken, name)
-
-    def at(self, values: Values, numbers: Any) -> Jaxpr:
-        """The program where the sizes have these values."""
         key = tuple([values[a] for a in self.atoms])
-        found = self.known.get(key)
-        if found is None:
-            found = with_values(self.jaxpr, numbers, [values[a] for a in self.held])
-            if len(self.known) >= _KNOWN:
-                drop_oldest(self.known)
-            self.known[key] = found
-        return found
+        held = [values[a] for a in self.held]
+        if self.programs.first(key) and runs_here(self.jaxpr, taken):
+            cost = self.programs.cost(key, numbers, held)
+            if not self.earnings.leaves_room(cost):
+                found = self.programs.once(numbers, held)
+                if found is not None:
+                    return once(found, taken)
+        program = self.programs.exact(key, numbers, held)
+        return self.earnings.call(program, key, taken, name)
 
 
 class Pieces:

@@ -7,19 +7,17 @@ infers every equation again: so errors of sizes are NumPy's, and are found befor
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from lazynp import _cost
 from lazynp._avals import Aval, SizedAval, aval_of, on_device
 from lazynp._errors import Failure
-from lazynp._extents import Numbers, mapped
+from lazynp._extents import mapped
 from lazynp._jaxpr import Atom as Operand, Eqn, Jaxpr, Literal, Var
-from lazynp._memo import cached, drop_oldest
+from lazynp._memo import cached
 from lazynp._node import hosted
 from lazynp._sizes import Atom, Dim, Size
 from lazynp.primitives import shaping
@@ -88,13 +86,13 @@ def rotated(items: Sequence[Any], count: int) -> tuple[Any, ...]:
 
 # whose results have the sizes that they were traced with, if these are not negative: whatever they
 # require of sizes was decided for all values then
-_DECIDED = {
+DECIDED = {
     "broadcast_in_dim", "concatenate", "constant", "cumprod", "cumsum", "full", "iota",
     "reduce_and", "reduce_or", "reduce_prod", "reduce_sum", "reverse", "transpose",
 }  # fmt: skip
 
 
-class _Step:
+class Step:
     """What numbers change of an equation."""
 
     __slots__ = ("eqn", "keys", "checked", "length")
@@ -106,7 +104,7 @@ class _Step:
         avals = [a.aval for a in (*eqn.inputs, *eqn.outputs)]
         sized = bool(self.keys) or any(type(a) is SizedAval for a in avals)
         name, kind = eqn.primitive.name, eqn.primitive.kind
-        self.checked = sized and kind != "elementwise" and name not in _DECIDED
+        self.checked = sized and kind != "elementwise" and name not in DECIDED
 
 
 def _holds_sizes(p: Any) -> bool:
@@ -118,8 +116,8 @@ def _holds_sizes(p: Any) -> bool:
 
 
 @cached()
-def _steps_of(jaxpr: Jaxpr) -> list[_Step]:
-    return list(map(_Step, jaxpr.eqns))
+def steps_of(jaxpr: Jaxpr) -> list[Step]:
+    return list(map(Step, jaxpr.eqns))
 
 
 def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxpr:
@@ -145,7 +143,7 @@ def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxp
     inputs = [Var(aval(v.aval)) for v in jaxpr.inputs[first:]]
     env.update(zip(jaxpr.inputs[first:], inputs, strict=True))
     eqns = []
-    for step in _steps_of(jaxpr):
+    for step in steps_of(jaxpr):
         eqn = step.eqn
         operands = [a if type(a) is Literal else env[a] for a in eqn.inputs]
         params = eqn.params
@@ -166,12 +164,13 @@ def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxp
         eqns.append(Eqn(eqn.primitive, operands, params, outs))
     outputs = [a if type(a) is Literal else env[a] for a in jaxpr.outputs]
     made = Jaxpr(inputs, eqns, outputs)  # type: ignore[arg-type]
-    made.hosted = _hosts(jaxpr)
+    made.hosted = hosts_of(jaxpr)
     return made
 
 
 @cached()
-def _hosts(jaxpr: Jaxpr) -> bool:
+def hosts_of(jaxpr: Jaxpr) -> bool:
+    """Whether it calls host code, or has values that no device holds."""
     return any(
         hosted(e.primitive, e.params) or not all(on_device(v.aval.dtype) for v in e.outputs)
         for e in jaxpr.eqns
@@ -212,94 +211,3 @@ def numbered(x: Any, values: Values) -> Any:
     if not isinstance(x, (tuple, Size)) and hasattr(x, "mapped"):  # the jaxprs of a custom rule
         return x.mapped(lambda part, _: with_values(part, values))
     return mapped(x, values)
-
-
-def computing(jaxpr: Jaxpr, place: int) -> Jaxpr:
-    """The part of a jaxpr that computes one of its outputs."""
-    wanted = {jaxpr.outputs[place]}
-    eqns = []
-    for eqn in reversed(jaxpr.eqns):
-        if wanted.intersection(eqn.outputs):
-            wanted.update(eqn.inputs)
-            eqns.append(eqn)
-    return Jaxpr(jaxpr.inputs, eqns[::-1], (jaxpr.outputs[place],))
-
-
-# -- a traced program ------------------------------------------------------------------------------
-
-
-class SizedProgram:
-    """A program that was traced once for all sizes.
-
-    raw: with sizes in its types; its first inputs are the sizes in `places` (by name: leaves of the
-    arguments, axes), its last outputs the integers that `made` stand for.
-    """
-
-    __slots__ = ("raw", "places", "axes", "made", "jaxpr", "known", "required", "pieces",
-                 "by_data", "buckets", "whole", "costs", "largest")  # fmt: skip
-
-    def __init__(
-        self,
-        raw: Jaxpr,
-        places: dict[str, list[tuple[int, int]]],
-        axes: Sequence[Atom],
-        made: Sequence[Atom],
-        jaxpr: Jaxpr,
-        required: Sequence[Required],
-    ) -> None:
-        """jaxpr: the expanded one. required: see `Table`."""
-        self.raw, self.places, self.axes, self.made = raw, places, list(axes), list(made)
-        self.required = list(required)
-        self.jaxpr = jaxpr
-        self.known: dict[tuple[int, ...], Jaxpr] = {}  # of the sizes met last
-        self.pieces: Any = None  # see `_sized_runs`
-        self.by_data: bool | None = None
-        first = len(raw.outputs) - len(self.made)
-        self.whole = Jaxpr(raw.inputs, raw.eqns, raw.outputs[:first])  # without these
-        self.costs: dict[tuple[int, ...], float] = {}  # by reference, at about these sizes
-        self.buckets: Any = None  # see `_buckets`
-        self.largest = 1  # the largest size that was met
-
-    def varies(self) -> bool:
-        """Whether the next call may run by another program (that of a bucket) than this one."""
-        return self.buckets is None or self.buckets.varies()
-
-    def program(
-        self, sizes: list[int], value: Callable[[Jaxpr | int], int]
-    ) -> tuple[Jaxpr, Values]:
-        """The program for these sizes, and the values of its variables. value: an integer that the
-        program takes (by place) or computes (by a jaxpr).
-        """
-        values: dict[Atom, int] = dict(zip(self.axes, sizes, strict=True))
-        numbers = Numbers(values.__getitem__).__getitem__
-        first = len(self.raw.outputs) - len(self.made)
-        inputs = {v: i for i, v in enumerate(self.raw.inputs)}
-        for i, atom in enumerate(self.made):
-            out = self.raw.outputs[first + i]
-            if isinstance(out, Var) and out in inputs:
-                values[atom] = value(inputs[out] - len(self.axes))
-            else:
-                part = computing(self.raw, first + i)
-                values[atom] = value(with_values(part, numbers, sizes))
-        key = tuple(values.values())
-        self.largest = max(self.largest, *sizes) if sizes else max(self.largest, *key)
-        found = self.known.get(key)
-        if found is None:
-            for size, told, error in self.required:
-                if mapped(size, numbers) < 0:
-                    raise error(mapped(told, numbers))
-            found = with_values(self.whole, numbers, sizes)
-            near = tuple([n >> max(n.bit_length() - 3, 0) << max(n.bit_length() - 3, 0)
-                          for n in key])  # fmt: skip
-            if near not in self.costs and len(self.costs) < _KNOWN:
-                self.costs[near] = _cost.by_reference(found)
-            found.cost = self.costs.get(near)
-            with _lock:
-                if len(self.known) >= _KNOWN:
-                    drop_oldest(self.known)
-                self.known[key] = found
-        return found, numbers
-
-
-_lock = threading.RLock()  # of `known`; destructors and signal handlers may compute
-_KNOWN = 64  # sizes whose programs are kept

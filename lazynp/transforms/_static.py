@@ -98,3 +98,13 @@ def _place_of(error: BaseException) -> Any:
             found = trace.tb_frame.f_code, trace.tb_lasti
         trace = trace.tb_next
     return found
+
+
+def final(error: BaseException) -> None:
+    """Say of an error that it stands, whatever the ints among the arguments are."""
+    error.__dict__["final"] = True
+
+
+def is_final(error: BaseException) -> bool:
+    """Whether to trace again, with ints as static arguments, would only hide it."""
+    return error.__dict__.get("final", False)

@@ -15,7 +15,6 @@ import numpy as np
 from lazynp._allowance import NONE
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import Aval
-from lazynp._config import config
 from lazynp._dimensions import Table
 from lazynp._extents import Numbers
 from lazynp._flush import host_value
@@ -26,15 +25,16 @@ from lazynp._steps import with_numbers
 from lazynp._strides import dense_order, in_order
 from lazynp._trace import staging
 from lazynp._tree import tree_flatten, tree_unflatten
-from lazynp.primitives.placing import placed_behind, places_inside
 from lazynp.transforms._arguments import START, Arguments, at_places, fixed
 from lazynp.transforms._axes import NamedSizes, bound
-from lazynp.transforms._buckets import Buckets, run_in_bucket
+from lazynp.transforms._by_size import called_by_size
 from lazynp.transforms._call import Places, delivered, jit_call
+from lazynp.transforms._direct import by_reference, runs_here
 from lazynp.transforms._donation import give_up
 from lazynp.transforms._expanding import expanded
+from lazynp.transforms._sized_program import SizedProgram
 from lazynp.transforms._sized_runs import decided_by_data, is_open, program_in_pieces
-from lazynp.transforms._sizing import SizedProgram, rotated
+from lazynp.transforms._sizing import rotated
 from lazynp.transforms._stack import (
     argument_node,
     check_leaf,
@@ -46,6 +46,7 @@ from lazynp.transforms._stack import (
     write,
 )
 from lazynp.transforms._stage import ShapeDtype, captured_program, run_jaxpr, weak_aval
+from lazynp.transforms._unused import unused
 
 
 @dataclass
@@ -160,7 +161,8 @@ def _finished(
     if named.nodes or made or is_open(jaxpr):
         required = recorder.sizes.required if recorder.sizes else []
         whole = expanded(jaxpr, named.atoms, made, *own)
-        sized = SizedProgram(jaxpr, named.places, named.atoms, made, whole, required)
+        rest = unused(recorder, roots)
+        sized = SizedProgram(jaxpr, named.places, named.atoms, made, whole, required, rest)
         jaxpr = whole
     places.update({id(h[0]): ("captured", i) for i, h in enumerate(captured)})
     written = [places[id(owner)] for owner in changed] + [("value", i) for i in stored]
@@ -216,13 +218,15 @@ def run(
     if traced.sized is not None and decided_by_data(traced.sized):
         found, values = _in_pieces(traced.sized, given, operands, params["name"])
         return _given_back(traced, given, found, values)
+    plain = not (local.recorder.staging or any(is_interpreted(x._read()) for x in operands))
     if traced.sized is not None:
-        jaxpr, values = for_sizes(traced.sized, given, operands)
-    if not (local.recorder.staging or any(is_interpreted(x._read()) for x in operands)):
-        if traced.sized is not None and not donate:
-            found, params = _by_bucket(traced.sized, given, operands, jaxpr, params)
+        key, values = sizes_of(traced.sized, given, operands)
+        if plain and not donate:
+            found, params = called_by_size(traced.sized, key, values, operands, params)
             if found is not None:
-                return _given_back(traced, given, found, values)
+                return _given_back(traced, given, iter(found), values)
+        jaxpr = traced.sized.exact(key, values)
+    if plain:
         jaxpr = delivered(jaxpr)
     if inline and local.recorder.staging:
         results = iter(run_jaxpr(jaxpr, operands))
@@ -242,30 +246,9 @@ def _in_pieces(
     """The results of a program whose sizes the data decide, and the sizes. It runs at once."""
     shapes = [np.shape(x) for x in given.leaves] if sized.places else []
     values = dict(zip(sized.axes, bound(sized.places, shapes, "jit"), strict=True))
-    results = iter(program_in_pieces(sized).run(operands, values, name))
-    return results, Numbers(values.__getitem__).__getitem__
-
-
-def _by_bucket(
-    sized: SizedProgram, given: Arguments, operands: list[Array], jaxpr: Jaxpr,
-    params: dict[str, Any],
-) -> tuple[Iterator[Array] | None, dict[str, Any]]:  # fmt: skip
-    """The results by the program of a bucket, if it is that which pays; else the parameters of the
-    call of the exact program.
-    """
-    if config.execution == "reference" or config.debug_nans:
-        return None, params
-    buckets = sized.buckets = sized.buckets or Buckets(sized, not places_inside(jaxpr))
-    if any(placed_behind(x) is not None for x in operands):
-        return None, params
-    sizes = tuple(bound(sized.places, [np.shape(x) for x in given.leaves], "jit"))
-    way = buckets.way(sizes, jaxpr)
-    if way is True:
-        return None, params | {"compiled": "generic"}
-    if way is None:
-        return None, params | {"compiled": buckets.limit}
-    found = run_in_bucket(way, sizes, operands, jaxpr, params["name"])
-    return None if found is None else iter(found), params
+    numbers = Numbers(values.__getitem__).__getitem__
+    sized.check_unused(numbers)
+    return iter(program_in_pieces(sized).run(operands, values, name)), numbers
 
 
 def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], values: Any) -> Any:
@@ -288,20 +271,26 @@ def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], valu
     return tree_unflatten(traced.tree, leaves)
 
 
-def for_sizes(sized: SizedProgram, given: Arguments, operands: list[Array]) -> tuple[Jaxpr, Any]:
-    """The program for the sizes of this call, and their values. Integers that the data decide are
-    computed now.
+def sizes_of(
+    sized: SizedProgram, given: Arguments, operands: list[Array]
+) -> tuple[tuple[int, ...], Any]:
+    """The sizes of this call: see `SizedProgram.values`. Integers that the data decide are computed
+    now.
     """
 
     def value(x: Jaxpr | int) -> int:
         if isinstance(x, int):
             (out,) = (operands[x],)
         else:
-            (out,) = jit_call(*operands, jaxpr=x, name="size", compiled=NONE)
+            direct = runs_here(x, operands)
+            (out,) = (
+                by_reference(x, operands) if direct
+                else jit_call(*operands, jaxpr=x, name="size", compiled=NONE)
+            )  # fmt: skip
         return int(host_value(out._read()))
 
     shapes = [np.shape(x) for x in given.leaves] if sized.places else []
-    return sized.program(bound(sized.places, shapes, "jit"), value)
+    return sized.values(bound(sized.places, shapes, "jit"), value)
 
 
 def _set_aside(given: Arguments) -> None:

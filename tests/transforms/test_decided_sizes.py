@@ -180,15 +180,6 @@ def test_a_function_that_decides_within_another() -> None:
         numpy.testing.assert_array_equal(f(x), np.sort(x[x > 0]) * (x > 0).sum())
 
 
-def test_sizes_met_once_leave_no_programs() -> None:
-    f = np.jit(lambda x: np.cumsum(x[x > 0] * 2), abstracted_axes=N)
-    for n in range(1, 200):
-        f(vector(n))
-    (traced,) = f._cache.values()
-    assert traced.sized is not None
-    assert all(len(piece.known) <= 64 for piece in traced.sized.pieces.pieces)
-
-
 @pytest.mark.parametrize("policy", POLICIES)
 def test_results_of_pieces_share_no_memory_with_operands(policy: str) -> None:
     f = np.jit(
@@ -201,3 +192,32 @@ def test_results_of_pieces_share_no_memory_with_operands(policy: str) -> None:
         turned[0] = 100.0
         numpy.testing.assert_array_equal(column, want)
         numpy.testing.assert_array_equal(x, vector(5))
+
+
+@pytest.mark.parametrize(("axes", "shapes"), [
+    (N, [(5, 3), (0, 3), (1, 3), (7, 3)]),
+    ({0: "n", 1: "m"}, [(6, 2), (3, 0), (0, 2), (4, 9)]),
+])  # fmt: skip
+def test_unique_rows(axes: Any, shapes: Any) -> None:
+    def unique(np: Any, x: Any) -> Any:
+        return (
+            *np.unique(x, return_index=True, return_inverse=True, return_counts=True, axis=0),
+            np.unique(x, axis=-1, equal_nan=False),
+        )
+
+    f = np.jit(lambda x: unique(np, x), abstracted_axes=axes)
+    with np.config(execution="reference"):
+        for n, m in shapes:
+            x = numpy.arange(n * m).reshape(n, m) // 2 % 2 * 1.0
+            x[-1:, -1:] = numpy.nan
+            for got, want in zip(f(x), unique(numpy, x), strict=True):
+                assert got.shape == want.shape and got.dtype == want.dtype
+                numpy.testing.assert_array_equal(got, want)
+    assert f._cache_size() == 1
+
+
+def test_unique_rows_of_a_fixed_number() -> None:
+    x = np.array([[2, 1], [0, 3], [2, 1]])
+    values, counts = np.unique(x, return_counts=True, axis=0, size=3, fill_value=9)
+    numpy.testing.assert_array_equal(values, [[0, 3], [2, 1], [9, 9]])
+    numpy.testing.assert_array_equal(counts, [1, 2, 0])

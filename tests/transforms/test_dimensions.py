@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import lazynp as np
+from lazynp._fronts import BUILT
 from lazynp._jaxpr import check
 from lazynp.transforms import DBIdx, InDBIdx, OutDBIdx
 
@@ -356,15 +358,15 @@ def test_the_value_of_a_size_is_not_known(name: str) -> None:
 
 
 def test_functions_that_are_not_written_for_sizes_say_so() -> None:
-    with pytest.raises(TypeError, match=r"resize: not written .* traced \(n"):
-        np.jit(lambda x: np.resize(x, 3), abstracted_axes={0: "n"})(X)
+    with pytest.raises(TypeError, match=r"polydiv: not written .* traced \(n"):
+        np.jit(lambda x: np.polydiv(x, [1.0, 2.0]), abstracted_axes={0: "n"})(X)
 
 
 @pytest.mark.parametrize(
     ("name", "function"),
     [
         ("nanargmax", lambda x: np.nanargmax(x)),
-        ("fft", lambda x: np.fft.fft(x)),
+        ("poly", lambda x: np.poly(x)),
     ],
 )
 def test_the_error_names_the_function(name: str, function: Any) -> None:
@@ -605,15 +607,6 @@ def test_explain_names_the_axes() -> None:
     assert "leaf 0: f64[n,2] of owner 0 (was f64[n] of owner 0)" in str(np.explain(f))
 
 
-def test_sizes_met_once_leave_no_programs() -> None:
-    f = np.jit(lambda x: x[1:] * 2, abstracted_axes={0: "n"})
-    for n in range(1, 300):
-        f(vector(n))
-    (traced,) = f._cache.values()
-    assert traced.sized is not None and len(traced.sized.known) <= 64
-    assert len(f._quick) <= 256
-
-
 # -- random programs -------------------------------------------------------------------------------
 
 
@@ -748,3 +741,70 @@ def test_a_fixed_number_of_places() -> None:
     for n in (5, 3, 0):
         for a, b in zip(f(X[:n]), places(np.array(X[:n])), strict=True):
             numpy.testing.assert_array_equal(a, b)
+
+
+# -- what is not used ------------------------------------------------------------------------------
+
+UNUSED = {
+    "x.max()": "zero-size array to reduction operation maximum", "x[5]": "index 5 is out of bounds",
+    "x.reshape(2,-1)": "cannot reshape array of size",
+    "np.ones(x.shape[0]-2)": "negative dimensions", "x.reshape(3)": "cannot reshape array of size",
+    "np.arange(3).reshape(x.shape)": "cannot reshape array of size 3",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", ["adaptive", "compiled", "reference"])
+@pytest.mark.parametrize("text", UNUSED)
+def test_what_is_not_used_is_an_error_of_the_call(text: str, policy: str) -> None:
+    def function(np: Any, x: Any) -> Any:
+        eval(text, {"np": np, "x": x})
+        return x.sum()
+
+    f = np.jit(lambda x: function(np, x), abstracted_axes={0: "n"})
+    with np.config(execution=policy):
+        for n in (0, 1, 3, 6):
+            try:
+                want = function(numpy, numpy.ones(n))
+            except (ValueError, IndexError) as error:
+                with pytest.raises(type(error), match=UNUSED[text]):
+                    f(numpy.ones(n))
+            else:
+                assert float(f(numpy.ones(n))) == want
+    assert f._cache_size() == 1
+
+
+def test_integers_as_numbers_of_points() -> None:
+    f = np.jit(lambda n: (np.hanning(n), np.kaiser(n, 2.0)))
+    for n in (0, 1, 2, 5):
+        numpy.testing.assert_allclose(f(n)[0], numpy.hanning(n))
+        numpy.testing.assert_allclose(f(n)[1], numpy.kaiser(n, 2.0))
+    assert f._cache_size() == 1
+
+
+def test_sizes_have_no_index() -> None:
+    """Where one is needed, the error has the line and the cure."""
+    seen: list[str] = []
+
+    def f(x: Any) -> Any:
+        n = x.shape[0]
+        assert not hasattr(n, "__index__") or not BUILT
+        assert not isinstance(n, (int, numpy.integer))
+        for ask in (operator.index, int, float, range, [1].__getitem__, [1][:1].__mul__, hex):
+            with pytest.raises(TypeError) as raised:
+                ask(n)
+            seen.append(str(raised.value))
+        with pytest.raises(TypeError, match="the value of n is not known"):
+            assert [1, 2][:n]
+        with pytest.raises(TypeError, match="the value of n is not known"):
+            assert f"{n:d}"
+        assert f"{n}" == "n"
+        one = numpy.float32(2) * n, n * numpy.float32(2), np.float32(n), n // numpy.int64(2)
+        return one, np.ones(2, np.result_type(np.float32, n)), numpy.add(x, n)
+
+    for n in (3, 4):
+        (a, b, c, d), e, g = np.jit(f, abstracted_axes={0: "n"})(numpy.ones(n))
+        assert a == b == 2 * n and c == n and d == n // 2
+        assert a.dtype == b.dtype == c.dtype == e.dtype == numpy.float32
+        numpy.testing.assert_array_equal(g, numpy.ones(n) + n)
+    assert all("the value of n is not known, but" in text for text in seen)
+    assert all("test_dimensions.py:" in text and "fori_loop" in text for text in seen)

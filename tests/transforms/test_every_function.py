@@ -117,7 +117,7 @@ SIZED_UNDER_JIT = [  # by what the data decide: see test_decided_sizes
     "np.nonzero(c)", "np.where(c)", "np.flatnonzero(c)", "np.argwhere(c)", "np.unique(v)",
     "np.unique_counts(v)", "np.unique_all(v)", "np.intersect1d(i, j)", "np.setdiff1d(i, j)",
     "np.setxor1d(i, j)", "np.union1d(i, j)", "np.repeat(v, j)", "np.extract(c, v)",
-    "np.compress(c, v)", "v[c]", "np.bincount(j)",
+    "np.compress(c, v)", "v[c]", "np.bincount(j)", "np.trim_zeros(v)",
 ]  # fmt: skip
 BY_ALL_EXAMPLES = {"np.emath.sqrt(v)"}  # under vmap all decide together
 

@@ -313,3 +313,23 @@ def test_random_programs(steps: list[Function], policy: str) -> None:
             for a, b in zip(f(vector(n)), program(numpy, vector(n)), strict=True):
                 numpy.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=f"{n}")
     assert f._cache_size() == 1
+
+
+@pytest.mark.parametrize("mix", [
+    lambda a, b, c: a + b, lambda a, b, c: a + c, lambda a, b, c: a @ b * a,
+    lambda a, b, c: np.where(a > 0, a, b), lambda a, b, c: np.concatenate([a[None], b[None]])[0],
+    lambda a, b, c: np.einsum("i,i", a, b) * a,
+])  # fmt: skip
+def test_sizes_carried_each_for_itself_do_not_mix(mix: Any) -> None:
+    """Not even where the sizes follow from an int, which might be static."""
+
+    def f(n: Any) -> Any:
+        a = np.ones(n + 1)
+        body = lambda i, v: (mix(v[0], v[1], a), v[1])  # noqa: E731
+        return np.fori_loop(0, 3, body, (a, a), preserve_dimensions=False)
+
+    for function in (np.jit(f), np.make_jaxpr(f)):
+        for _ in range(2):
+            with pytest.raises(ValueError, match="d1"):
+                function(3)
+    numpy.testing.assert_array_equal(np.jit(lambda n, x: np.ones(n) + x)(3, np.ones(3)), [2] * 3)

@@ -17,7 +17,7 @@ PARALLEL := -q -n $(JOBS)
 # Most programs of the tests are small and run once: LLVM's optimising, and the splitting of each
 # program into 32 parts for as many threads, take longer than all else. Whole programs and the rules
 # of single operations are optimised, in one part. Compiled exactly as users' programs are:
-# array_api_tests, the eager suites, and the tests on other Pythons (.ci/run).
+# array_api_tests and the eager suites.
 ONE_PART := --xla_cpu_parallel_codegen_split_count=1
 UNOPTIMIZED := XLA_FLAGS="$(ONE_PART) --xla_backend_optimization_level=0"
 OPTIMIZED := tests/programs tests/test_tiers.py tests/lowering tests/primitives
@@ -78,7 +78,8 @@ test: $(VENV)/.installed-test
 search: $(VENV)/.installed-test
 	for suite in $(SUITE); do \
 		echo "== $$suite, searching with a fresh seed"; \
-		$(PYTEST) $(PARALLEL) -m hypothesis --hypothesis-profile=fresh $$suite || exit 1; \
+		$(UNOPTIMIZED) $(PYTEST) $(PARALLEL) -m hypothesis --hypothesis-profile=fresh \
+			$$(grep -rl --include='test_*.py' hypothesis $$suite) || exit 1; \
 	done
 
 # Processes that do what programs do over weeks; what it finds is printed with its seed.

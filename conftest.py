@@ -52,9 +52,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(f"{SECONDS:.0f} s of searching are over")
 
 
-# A test that hangs ends the process, for no signal reaches Python inside a compiled loop. The stacks
-# tell where it was, pytest-xdist names the test, and the others still run. One thread watches all
-# tests: a thread for each test, as plugins start, costs as much as a small test.
+# A test that hangs ends the process, for no signal reaches Python inside a compiled loop. The
+# stacks tell where it was, pytest-xdist names the test, and the others still run. One thread
+# watches all tests: a thread for each test, as plugins start, costs as much as a small test.
 LIMIT = float(os.environ.get("LAZYNP_TEST_LIMIT", 900))  # seconds
 _must_end = math.inf  # when the test that runs must have ended
 

@@ -14,10 +14,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
 PYTEST := LAZYNP_CACHE=off OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 SUITE ?= tests array_api_tests
 PARALLEL := -q -n $(JOBS)
-# Under "compiled" most programs run once, and LLVM's optimising takes longer than all else. What
-# users run is compiled by the adaptive suite, by array_api_tests, and by these.
-UNOPTIMIZED := XLA_FLAGS=--xla_backend_optimization_level=0
-OPTIMIZED := tests/programs tests/test_tiers.py
+# Most programs of the tests are small and run once: LLVM's optimising, and the splitting of each
+# program into 32 parts for as many threads, take longer than all else. Whole programs and the rules
+# of single operations are optimised, in one part. Compiled exactly as users' programs are:
+# array_api_tests and the eager suites.
+ONE_PART := --xla_cpu_parallel_codegen_split_count=1
+UNOPTIMIZED := XLA_FLAGS="$(ONE_PART) --xla_backend_optimization_level=0"
+OPTIMIZED := tests/programs tests/test_tiers.py tests/lowering tests/primitives
+REST := $(addprefix --ignore=,$(OPTIMIZED))
 # As if at the beginning of a program or in long loops of small operations, a composed function is NumPy's own: comparing values with
 # NumPy's would compare NumPy with itself. These files test what lazynp adds there: views and what
 # is written through them, memory order, kinds of results, operators and ufuncs with their options.
@@ -41,11 +45,12 @@ demo: $(VENV)/.installed-demo
 # each suite in its own session, because both define hypothesis profiles with these names
 test: $(VENV)/.installed-test
 	echo "== tests, execution=adaptive"
-	LAZYNP_EXECUTION=adaptive $(PYTEST) $(PARALLEL) tests
+	XLA_FLAGS=$(ONE_PART) LAZYNP_EXECUTION=adaptive $(PYTEST) $(PARALLEL) $(OPTIMIZED)
+	$(UNOPTIMIZED) LAZYNP_EXECUTION=adaptive $(PYTEST) $(PARALLEL) tests $(REST)
 	echo "== tests, execution=compiled"
-	LAZYNP_EXECUTION=compiled $(PYTEST) $(PARALLEL) -m "not own_policy" $(OPTIMIZED)
-	$(UNOPTIMIZED) LAZYNP_EXECUTION=compiled $(PYTEST) $(PARALLEL) -m "not own_policy" tests \
-		$(addprefix --ignore=,$(OPTIMIZED))
+	XLA_FLAGS=$(ONE_PART) LAZYNP_EXECUTION=compiled \
+		$(PYTEST) $(PARALLEL) -m "not own_policy" $(OPTIMIZED)
+	$(UNOPTIMIZED) LAZYNP_EXECUTION=compiled $(PYTEST) $(PARALLEL) -m "not own_policy" tests $(REST)
 	echo "== tests, execution=reference"
 	LAZYNP_EXECUTION=reference $(PYTEST) $(PARALLEL) -m "not own_policy" tests
 	for tier in adaptive compiled reference; do \
@@ -73,7 +78,8 @@ test: $(VENV)/.installed-test
 search: $(VENV)/.installed-test
 	for suite in $(SUITE); do \
 		echo "== $$suite, searching with a fresh seed"; \
-		$(PYTEST) $(PARALLEL) -m hypothesis --hypothesis-profile=fresh $$suite || exit 1; \
+		$(UNOPTIMIZED) $(PYTEST) $(PARALLEL) -m hypothesis --hypothesis-profile=fresh \
+			$$(grep -rl --include='test_*.py' hypothesis $$suite) || exit 1; \
 	done
 
 # Processes that do what programs do over weeks; what it finds is printed with its seed.

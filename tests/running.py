@@ -40,6 +40,11 @@ MARKS = [
 ]
 
 
+def blocks(count: int, *, quick: int = 3) -> list[Any]:
+    """Blocks of random programs; the small suite, for other Pythons, runs the first ones."""
+    return [*range(quick), *(pytest.param(k, marks=pytest.mark.slow) for k in range(quick, count))]
+
+
 def _looking() -> Any:
     """A function that loops may call: `jit` takes it for one of lazynp's."""
     text = "def look():\n if not local.recorder.staging:\n  seen(_getframe(1))"

@@ -14,7 +14,7 @@ import pytest
 
 import lazynp as np
 from lazynp._promotion import _running, taken
-from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
+from tests.running import MARKS, assert_alike, blocks, check, every_loop, run  # noqa: F401
 from tests.running_programs import FAILING, REFUSED, TAKEN, program
 
 pytestmark = MARKS
@@ -58,7 +58,7 @@ def test_a_scalar_that_programs_carry_takes_one_program(tmp_path: Path) -> None:
 # -- random loops ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", blocks(10))
 def test_random_loops(block: int, tmp_path: Path) -> None:
     ran = 0
     for seed in range(12 * block, 12 * block + 12):

@@ -13,7 +13,7 @@ import pytest
 import lazynp as np
 from lazynp._fronts import fastpath
 from lazynp._promotion import _running, taken
-from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
+from tests.running import MARKS, assert_alike, blocks, check, every_loop, run  # noqa: F401
 from tests.running_programs import program
 from tests.test_running_loops import script
 from tests.while_programs import REFUSED, TAKEN
@@ -21,7 +21,13 @@ from tests.while_programs import REFUSED, TAKEN
 pytestmark = MARKS
 
 
-@pytest.mark.parametrize("chunk", [1e-9, 1.0], ids=["few rounds", "many rounds"])
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        pytest.param(1e-9, id="few rounds", marks=pytest.mark.slow),
+        pytest.param(1.0, id="many rounds"),
+    ],
+)
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_loop_that_was_taken_leaves_what_python_leaves(
     name: str, chunk: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
@@ -56,7 +62,7 @@ while n < 40:
     check(source, tmp_path, taking=sys.version_info < (3, 12))
 
 
-@pytest.mark.parametrize("block", range(12))
+@pytest.mark.parametrize("block", blocks(12))
 def test_random_loops(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_running, "_CHUNK", 1.0 if block % 2 else 1e-9)
     ran = 0

@@ -1,17 +1,13 @@
 """Of both suites: the hypothesis profile `fresh`, whose seed prints itself and whose time is
-limited; tests that hang; bytecode and garbage."""
+limited; bytecode and garbage."""
 
 from __future__ import annotations
 
-import faulthandler
 import gc
-import math
 import os
 import random
 import sys
-import threading
 import time
-from collections.abc import Generator
 
 import pytest
 
@@ -33,7 +29,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    _start_watching(session.config)
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if _is_fresh(session.config) and reporter is not None:
         seed = session.config.getoption("--hypothesis-seed")
@@ -50,38 +45,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if _is_fresh(item.config) and time.monotonic() > _began + SECONDS:
         pytest.skip(f"{SECONDS:.0f} s of searching are over")
-
-
-# A test that hangs ends the process, for no signal reaches Python inside a compiled loop. The
-# stacks tell where it was, pytest-xdist names the test, and the others still run. One thread
-# watches all tests: a thread for each test, as plugins start, costs as much as a small test.
-LIMIT = float(os.environ.get("LAZYNP_TEST_LIMIT", 900))  # seconds
-_must_end = math.inf  # when the test that runs must have ended
-
-
-def _watch(stderr: int) -> None:
-    while time.monotonic() < _must_end:
-        time.sleep(min(5.0, LIMIT))
-    os.write(stderr, f"\na test has run for more than {LIMIT:.0f} s\n".encode())
-    faulthandler.dump_traceback(stderr, all_threads=True)
-    os._exit(1)
-
-
-def _start_watching(config: pytest.Config) -> None:
-    capture = config.pluginmanager.getplugin("capturemanager")
-    with capture.global_and_fixture_disabled():
-        stderr = os.dup(2)
-    threading.Thread(target=_watch, args=(stderr,), name="limit of tests", daemon=True).start()
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol() -> Generator[None, object, object]:
-    global _must_end
-    _must_end = time.monotonic() + LIMIT
-    try:
-        return (yield)
-    finally:
-        _must_end = math.inf
 
 
 def pytest_collection() -> None:

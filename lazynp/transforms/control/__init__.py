@@ -34,6 +34,7 @@ from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import message
 from lazynp.transforms.control._names import jumps, names
 from lazynp.transforms.control._numbers import STANDING
+from lazynp.transforms.control._recursion import TooLong
 from lazynp.transforms.control._reductions import reduced, summed
 from lazynp.transforms.control._sequences import sequence
 from lazynp.transforms.control._source import (
@@ -46,7 +47,6 @@ from lazynp.transforms.control._source import (
 )
 from lazynp.transforms.control._state import (
     CannotStage,
-    TooLong,
     changed,
     fresh,
     load,

@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import CellType, FunctionType
 from typing import Any
 
@@ -56,6 +56,7 @@ class Session(threading.local):
         self.growth: Any = None  # lists to which the rounds of the innermost loop may append
         self.draws: Any = None  # what draws random numbers, in a loop that is running
         self.drew = False  # whether a random number was asked for
+        self.handlers: list[tuple[int, Any]] = []  # of each `try` that runs: line, and types
         self.within: dict[int, Any] = {}  # by id: jitted functions that are being traced, plain
         self.recursive = 0  # calls of functions, by themselves, deep in staged bodies
         self.until = math.inf  # seconds of this thread's when tracing ends, finished or not
@@ -85,11 +86,14 @@ class Session(threading.local):
         self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
         self.scopes, self.shown = {}, []
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
+        self.handlers = []
         outermost, self.recursive, self.within = not self.within, 0, self.within | within
         try:
             yield
         except CannotStage as why:
-            raise TypeError(str(why)) from None
+            error: Any = TypeError(str(why))
+            error.only_traced = True
+            raise error from None
         except TooDeep as why:
             if not outermost:
                 raise
@@ -110,6 +114,9 @@ class Session(threading.local):
             yield
         except RecursionError as error:  # to unroll a loop would not help
             raise instead(error) from None
+        except Exception as error:
+            note_depth(error, self.depth)
+            raise
         finally:
             self.depth -= 1
             self.exact = before
@@ -136,6 +143,15 @@ class Session(threading.local):
             for x in objects:
                 self.fresh[id(x)] = x, self.depth
             yield self.strict
+
+
+def note_depth(error: Any, depth: int) -> None:
+    """Note on an exception the staged body that it comes from. (To keep it would keep its frames,
+    and arrays in them.)
+    """
+    if not hasattr(error, "staged_depth"):
+        with suppress(AttributeError):
+            error.staged_depth = depth
 
 
 session = Session()

@@ -116,7 +116,7 @@ class _Throwing(ast.NodeTransformer):
         sure: Any = copied(node)
         sure.sure = True  # for the handlers of this `try`, not of those around it
         here = ast.If(call("surely", name(self._depth)), [sure], [])
-        return [_at(here, node), _at(Thrown(flag=flag), node)]
+        return [_at(here, node), _at(Thrown(flag), node)]  # type: ignore
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         error = ast.Call(name("AssertionError"), [] if node.msg is None else [node.msg], [])

@@ -163,3 +163,150 @@ def test_other_globals_are_other_programs(tmp_path: Path, traced: list[Any]) -> 
     """
     check(source, tmp_path, times=1)
     assert len(traced) == 2
+
+
+# what each entry does; whether the second is by the program of the first
+STATEFUL = {
+    "a list": ("""
+        def run(x, n):
+            rows = []
+            for i in range(1, n):
+                look()
+                x[i] = x[i - 1] * 0.5 + 1
+                rows.append(x[i])
+            return rows
+        a = run(np.linspace(0, 1, 200), 150)
+        b = run(np.linspace(2, 3, 200), 120)
+        """, True),
+    "arrays": ("""
+        def run(x, n):
+            rows = []
+            for i in range(n):
+                look()
+                x = x * 0.5 + 1
+                rows.append(x)
+            return rows
+        a = run(np.linspace(0, 1, 3), 150)
+        b = run(np.linspace(2, 3, 3), 120)
+        """, True),
+    "a list that has elements": ("""
+        def run(rows, x, n):
+            for i in range(n):
+                look()
+                x = x * 0.5 + 1
+                if i % 3 == 1: rows.append((i, x))
+            return rows
+        a = run([], 0.5, 150)
+        b = run(["first"], 2.5, 120)
+        """, True),
+    "a list of others": ("""
+        def run(rows, x, n):
+            for i in range(n):
+                look()
+                x = x * 0.5 + 1
+                rows.append(x)
+            return rows
+        a = run([], 0.5, 150)
+        b = run([], np.ones(1, "f4")[0], 120)
+        c = run([], 1.5, 150)
+        """, False),
+    "two names of a list": ("""
+        def run(rows, more, x, n):
+            for i in range(n):
+                look()
+                x = x * 0.5 + 1
+                rows.append(x)
+                more.append(i)
+        a, b, c = [], [], []
+        run(a, b, 0.5, 150)
+        run(c, c, 0.5, 120)
+        """, False),
+    "draws": ("""
+        def run(rng, n):
+            total = 0.0
+            for i in range(n):
+                look()
+                total = total + rng.normal(0.0, 2.0)
+            return total
+        first, second = np.random.default_rng(1), np.random.default_rng(2)
+        a, b = run(first, 150), run(second, 120)
+        c = run(first, 140)
+        """, True),
+    "draws in branches": ("""
+        def run(rng, n):
+            total = 0.0
+            for i in range(n):
+                look()
+                if rng.random() < 0.5:
+                    total = total + rng.standard_normal()
+            return total
+        first, second = np.random.default_rng(1), np.random.default_rng(2)
+        a, b = run(first, 150), run(second, 120)
+        c = run(first, 140)
+        """, True),
+    "draws of another stream": ("""
+        def run(rng, n):
+            total = 0.0
+            for i in range(n):
+                look()
+                total = total + rng.random()
+            return total
+        second = np.random.Generator(np.random.Philox(3))
+        a, b = run(np.random.default_rng(1), 150), run(second, 120)
+        """, False),
+    "two generators that are one": ("""
+        def run(one, two, n):
+            total = 0.0
+            for i in range(n):
+                look()
+                total = total + one.random() * two.random()
+            return total
+        first, second = np.random.default_rng(1), np.random.default_rng(2)
+        a = run(first, second, 150)
+        b = run(second, second, 120)
+        """, False),
+    "a generator that functions read": ("""
+        rng = np.random.default_rng(1)
+        def noise(): return rng.random()
+        def run(rng, n):
+            total = 0.0
+            for i in range(n):
+                look()
+                total = total + noise() * rng.random()
+            return total
+        second = np.random.default_rng(2)
+        a, b = run(rng, 150), run(second, 120)
+        """, False),
+    "a list of draws": ("""
+        def run(seed, n):
+            rng, rows, x = np.random.default_rng(seed), [], 0.0
+            for i in range(n):
+                look()
+                x = x + rng.uniform(-1, 1)
+                rows.append(x)
+            return rows, rng
+        a, b = run(1, 150), run(2, 120)
+        """, True),
+    "legacy draws": ("""
+        def run(n):
+            rows = []
+            for i in range(n):
+                look()
+                rows.append(np.random.randint(10) + np.random.randn())
+            return rows
+        np.random.seed(3)
+        a, b = run(150), run(120)
+        """, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_loops_with_lists_and_draws_keep_their_programs(
+    name: str, tmp_path: Path, traced: list[Any]
+) -> None:
+    """A program of these is traced twice: see `Histories` and `Draws`."""
+    source, again = STATEFUL[name]
+    check(source, tmp_path, times=1)
+    loops = [t.chunks > 0 for t in taken if t.name == "run"]
+    assert len(loops) > 1 and all(loops) == (name != "two names of a list")
+    assert len(traced) == (4 if all(loops) and not again else 2)

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._promotion import _program, _running, taken
+from lazynp._promotion import _clock, _gains, _program, _running, taken
 from lazynp.transforms._checks import has_checks
 from tests.running import MARKS, check, every_loop, run  # noqa: F401
 
@@ -310,3 +310,44 @@ def test_loops_with_lists_and_draws_keep_their_programs(
     loops = [t.chunks > 0 for t in taken if t.name == "run"]
     assert len(loops) > 1 and all(loops) == (name != "two names of a list")
     assert len(traced) == (4 if all(loops) and not again else 2)
+
+
+def test_a_loop_that_is_short_but_entered_often_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By how long Python has run it so far: here, 1000 seconds an entry."""
+    source = """
+        def run(x, n):
+            for i in range(n):
+                if i == 2 or i == 110: look()
+                x[i] = x[i] * 0.5 + 1
+            return x
+        out = [run(np.linspace(0, k, 150), 150) for k in range(6)]
+    """
+    monkeypatch.setattr(_running, "LEFT", 1500.0)
+    monkeypatch.setattr(_clock, "of_python", lambda since: 1000.0)
+    check(source, tmp_path, times=1)
+    # of the first three, the last 370 seconds would not have been enough
+    assert [t.chunks > 0 for t in taken if t.name == "run"] == [True] * 3
+
+
+@pytest.mark.parametrize(("copying", "each", "wins"), [(2.0, 0.01, True), (2.0, 0.9, False)])
+def test_what_a_program_copies_does_not_hide_what_it_gains(
+    copying: float, each: float, wins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a hundred rounds it would, and all the more where memory is new in the first run."""
+    runs, noise = list[int](), iter([5.0] + [1.0] * 50)
+
+    def run(count: int) -> tuple[float, int]:
+        runs.append(count)
+        return (copying + each * 0.01 * count) * next(noise), count
+
+    monkeypatch.setattr(_gains, "FASTER", 0.8)
+    gains = _gains.Gains(0.01)
+    try:
+        count, _ = gains.paying(run, 100, 2, 60_000, 1e3)
+    except _gains.Slower:
+        assert not wins
+    else:
+        assert wins and count > 100
+    assert len(runs) < 20 and sum(runs) < 60_000

@@ -11,6 +11,8 @@ FASTER = 0.8  # a program must take less than this part of Python's time
 _RUNS = 3  # of a program, before it is said to be slow: memory may be new, the machine busy
 _LOST = 2.0  # of Python's time: such a run needs no other
 HOPELESS = 4.0  # of Python's time, by estimate: such a program is not even tried
+_COPIES = 8  # times what a program copies: so much of Python's time tells what a round takes
+_MORE = 100  # times the rounds of the trial, at most
 _RECENT = 3  # rounds of Python's between programs: they tell how long a round takes now
 _LOSING = 4  # runs after which a program is given up that takes longer than Python
 _WEIGHED = 16  # ... and one that gains too little
@@ -60,6 +62,17 @@ class Gains:
         copying, _ = self._tried(run, fewest)
         each = max(seconds - copying, 0.0) / (count - fewest)
         gain = FASTER * self.rate - each
+        if gain <= 0 or 2 * copying > count * gain:  # by so few rounds, `each` is not known
+            many = min(int(_COPIES * copying / self.rate), most, _MORE * count)
+            many -= many % fewest
+            if many <= count or copying + many * max(each, self.rate) > allowed:
+                raise slower
+            count = many
+            seconds, complete = self._tried(run, count)
+            if seconds <= FASTER * self.rate * complete:
+                return count, seconds
+            each = max(seconds - copying, 0.0) / (count - fewest)
+            gain = FASTER * self.rate - each
         needed = int(2 * copying / gain) if gain > 0 else most
         if gain <= 0 or needed >= most or copying + needed * each > allowed:
             raise slower

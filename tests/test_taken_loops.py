@@ -351,3 +351,22 @@ def test_what_a_program_copies_does_not_hide_what_it_gains(
     else:
         assert wins and count > 100
     assert len(runs) < 20 and sum(runs) < 60_000
+
+
+def test_a_while_loop_that_does_not_pay_is_traced_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, traced: list[Any]
+) -> None:
+    """It was traced after 2, 4, 8, 16 rounds, and so on, and again at each entry."""
+    monkeypatch.setattr(_running, "COMPILING", 1e9)
+    source = """
+        def run(x):
+            i = 0
+            while i < 200:
+                look()
+                x[i % 50] = x[i % 50] * 0.5 + 1
+                i += 1
+        x = np.linspace(0, 1, 50)
+        for _ in range(3): run(x)
+    """
+    check(source, tmp_path, taking=False, times=1)
+    assert len(traced) == 1

@@ -55,6 +55,7 @@ class Loop:
     those that are; sites: where. body: the statements of a round, without blocks; modules: whose
     `errstate` these used; tries: whether a `try` was among them. ready: programs of its rounds.
     spent: seconds of Python's when it was entered before; attempts: to take it because of these.
+    price: seconds that a program must be worth, where one was traced too early.
     """
 
     line: int
@@ -84,6 +85,7 @@ class Loop:
     ready: list[Any] = field(default_factory=list)
     spent: float = 0.0
     attempts: int = 0
+    price: float = 0.0
 
     @property
     def is_while(self) -> bool:

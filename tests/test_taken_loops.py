@@ -315,20 +315,21 @@ def test_loops_with_lists_and_draws_keep_their_programs(
 def test_a_loop_that_is_short_but_entered_often_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By how long Python has run it so far: here, 1000 seconds an entry."""
+    """By how long Python has run it so far: here, 1000 seconds an entry, of which no more than 38
+    times as much can seem to be left, whichever rounds are looked at.
+    """
     source = """
         def run(x, n):
             for i in range(n):
-                if i == 2 or i == 110: look()
+                if i == 2 or i == 20: look()
                 x[i] = x[i] * 0.5 + 1
             return x
-        out = [run(np.linspace(0, k, 150), 150) for k in range(6)]
+        out = [run(np.linspace(0, k, 40), 40) for k in range(104)]
     """
-    monkeypatch.setattr(_running, "LEFT", 1500.0)
+    monkeypatch.setattr(_running, "LEFT", 50_000.0)
     monkeypatch.setattr(_clock, "of_python", lambda since: 1000.0)
     check(source, tmp_path, times=1)
-    # of the first three, the last 370 seconds would not have been enough
-    assert [t.chunks > 0 for t in taken if t.name == "run"] == [True] * 3
+    assert [t.chunks > 0 for t in taken if t.name == "run"] == [True] * 4
 
 
 @pytest.mark.parametrize(("copying", "each", "wins"), [(2.0, 0.01, True), (2.0, 0.9, False)])

@@ -257,11 +257,13 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
     if not needed or not all(map(has_rule, needed)):
         where = position(asked[CODE], asked[OFFSET]) if asked[OP] is not None else "its arguments"
         aval = aval_of_node(asked)
-        raise TypeError(
+        error: Any = TypeError(
             f"{recorder.staging} is only traced: there, the value of {aval} recorded at {where} is "
             f"not known, but {position(*user_position())} asks for it {cure(aval)}, or make the "
             "argument static (static_argnums)"
         )
+        error.only_traced = True  # no handler of the user's may catch it
+        raise error
     _reference.exclusively(_graph.evaluate, needed, asked, reason)
 
 

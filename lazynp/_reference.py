@@ -64,9 +64,11 @@ watched: dict[int, Watched] = {}  # by identity of the node, which another node 
 def note_read(nodes: list[Node]) -> None:
     """Note that a program reads these, or that they were asked for."""
     if watched:
-        for a in nodes:
-            seen = watched.get(id(a))
-            if seen is not None and seen.buffer() is a[VALUE]:
+        for (
+            seen
+        ) in watched.values():  # another node may have the value by now: of an array, written
+            buffer = seen.buffer()
+            if buffer is not None and any([a[VALUE] is buffer for a in nodes]):
                 seen.read = True
 
 

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
+import lazynp as np
 from lazynp import _collector
+from lazynp._fronts import BUILT
 
 BEGIN = """
 import gc, weakref
@@ -116,3 +118,14 @@ def test_uncollected(enabled: bool) -> None:
         assert not gc.isenabled()
         raise ZeroDivisionError
     assert gc.isenabled() == enabled
+
+
+@pytest.mark.skipif(not BUILT, reason="the fast path in C makes them")
+def test_numbers_are_not_looked_through() -> None:
+    """A program may keep a million of them in a list. (NumPy's are none of the collector's.)"""
+    with np.config(execution="adaptive", promotion=False):
+        x = np.arange(3.0)
+        for number in (x[1], x[1] * 0.5, x[1] + x[2]):
+            assert type(number) is np.Scalar
+            assert not gc.is_tracked(number) and not gc.is_tracked(number._node)
+        assert gc.is_tracked(x)

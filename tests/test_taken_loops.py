@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._promotion import _program, _running, taken
+from lazynp._promotion import _clock, _gains, _program, _running, taken
 from lazynp.transforms._checks import has_checks
 from tests.running import MARKS, check, every_loop, run  # noqa: F401
 
@@ -163,3 +163,211 @@ def test_other_globals_are_other_programs(tmp_path: Path, traced: list[Any]) -> 
     """
     check(source, tmp_path, times=1)
     assert len(traced) == 2
+
+
+# what each entry does; whether the second is by the program of the first
+STATEFUL = {
+    "a list": ("""
+        def run(x, n):
+            rows = []
+            for i in range(1, n):
+                look()
+                x[i] = x[i - 1] * 0.5 + 1
+                rows.append(x[i])
+            return rows
+        a = run(np.linspace(0, 1, 200), 150)
+        b = run(np.linspace(2, 3, 200), 120)
+        """, True),
+    "arrays": ("""
+        def run(x, n):
+            rows = []
+            for i in range(n):
+                look()
+                x = x * 0.5 + 1
+                rows.append(x)
+            return rows
+        a = run(np.linspace(0, 1, 3), 150)
+        b = run(np.linspace(2, 3, 3), 120)
+        """, True),
+    "a list that has elements": ("""
+        def run(rows, x, n):
+            for i in range(n):
+                look()
+                x = x * 0.5 + 1
+                if i % 3 == 1: rows.append((i, x))
+            return rows
+        a = run([], 0.5, 150)
+        b = run(["first"], 2.5, 120)
+        """, True),
+    "a list of others": ("""
+        def run(rows, x, n):
+            for i in range(n):
+                look()
+                x = x * 0.5 + 1
+                rows.append(x)
+            return rows
+        a = run([], 0.5, 150)
+        b = run([], np.ones(1, "f4")[0], 120)
+        c = run([], 1.5, 150)
+        """, False),
+    "two names of a list": ("""
+        def run(rows, more, x, n):
+            for i in range(n):
+                look()
+                x = x * 0.5 + 1
+                rows.append(x)
+                more.append(i)
+        a, b, c = [], [], []
+        run(a, b, 0.5, 150)
+        run(c, c, 0.5, 120)
+        """, False),
+    "draws": ("""
+        def run(rng, n):
+            total = 0.0
+            for i in range(n):
+                look()
+                total = total + rng.normal(0.0, 2.0)
+            return total
+        first, second = np.random.default_rng(1), np.random.default_rng(2)
+        a, b = run(first, 150), run(second, 120)
+        c = run(first, 140)
+        """, True),
+    "draws in branches": ("""
+        def run(rng, n):
+            total = 0.0
+            for i in range(n):
+                look()
+                if rng.random() < 0.5:
+                    total = total + rng.standard_normal()
+            return total
+        first, second = np.random.default_rng(1), np.random.default_rng(2)
+        a, b = run(first, 150), run(second, 120)
+        c = run(first, 140)
+        """, True),
+    "draws of another stream": ("""
+        def run(rng, n):
+            total = 0.0
+            for i in range(n):
+                look()
+                total = total + rng.random()
+            return total
+        second = np.random.Generator(np.random.Philox(3))
+        a, b = run(np.random.default_rng(1), 150), run(second, 120)
+        """, False),
+    "two generators that are one": ("""
+        def run(one, two, n):
+            total = 0.0
+            for i in range(n):
+                look()
+                total = total + one.random() * two.random()
+            return total
+        first, second = np.random.default_rng(1), np.random.default_rng(2)
+        a = run(first, second, 150)
+        b = run(second, second, 120)
+        """, False),
+    "a generator that functions read": ("""
+        rng = np.random.default_rng(1)
+        def noise(): return rng.random()
+        def run(rng, n):
+            total = 0.0
+            for i in range(n):
+                look()
+                total = total + noise() * rng.random()
+            return total
+        second = np.random.default_rng(2)
+        a, b = run(rng, 150), run(second, 120)
+        """, False),
+    "a list of draws": ("""
+        def run(seed, n):
+            rng, rows, x = np.random.default_rng(seed), [], 0.0
+            for i in range(n):
+                look()
+                x = x + rng.uniform(-1, 1)
+                rows.append(x)
+            return rows, rng
+        a, b = run(1, 150), run(2, 120)
+        """, True),
+    "legacy draws": ("""
+        def run(n):
+            rows = []
+            for i in range(n):
+                look()
+                rows.append(np.random.randint(10) + np.random.randn())
+            return rows
+        np.random.seed(3)
+        a, b = run(150), run(120)
+        """, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_loops_with_lists_and_draws_keep_their_programs(
+    name: str, tmp_path: Path, traced: list[Any]
+) -> None:
+    """A program of these is traced twice: see `Histories` and `Draws`."""
+    source, again = STATEFUL[name]
+    check(source, tmp_path, times=1)
+    loops = [t.chunks > 0 for t in taken if t.name == "run"]
+    assert len(loops) > 1 and all(loops) == (name != "two names of a list")
+    assert len(traced) == (4 if all(loops) and not again else 2)
+
+
+def test_a_loop_that_is_short_but_entered_often_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By how long Python has run it so far: here, 1000 seconds an entry, of which no more than 38
+    times as much can seem to be left, whichever rounds are looked at.
+    """
+    source = """
+        def run(x, n):
+            for i in range(n):
+                if i == 2 or i == 20: look()
+                x[i] = x[i] * 0.5 + 1
+            return x
+        out = [run(np.linspace(0, k, 40), 40) for k in range(104)]
+    """
+    monkeypatch.setattr(_running, "LEFT", 50_000.0)
+    monkeypatch.setattr(_clock, "of_python", lambda since: 1000.0)
+    check(source, tmp_path, times=1)
+    assert [t.chunks > 0 for t in taken if t.name == "run"] == [True] * 4
+
+
+@pytest.mark.parametrize(("copying", "each", "wins"), [(2.0, 0.01, True), (2.0, 0.9, False)])
+def test_what_a_program_copies_does_not_hide_what_it_gains(
+    copying: float, each: float, wins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a hundred rounds it would, and all the more where memory is new in the first run."""
+    runs, noise = list[int](), iter([5.0] + [1.0] * 50)
+
+    def run(count: int) -> tuple[float, int]:
+        runs.append(count)
+        return (copying + each * 0.01 * count) * next(noise), count
+
+    monkeypatch.setattr(_gains, "FASTER", 0.8)
+    gains = _gains.Gains(0.01)
+    try:
+        count, _ = gains.paying(run, 100, 2, 60_000, 1e3)
+    except _gains.Slower:
+        assert not wins
+    else:
+        assert wins and count > 100
+    assert len(runs) < 20 and sum(runs) < 60_000
+
+
+def test_a_while_loop_that_does_not_pay_is_traced_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, traced: list[Any]
+) -> None:
+    """It was traced after 2, 4, 8, 16 rounds, and so on, and again at each entry."""
+    monkeypatch.setattr(_running, "COMPILING", 1e9)
+    source = """
+        def run(x):
+            i = 0
+            while i < 200:
+                look()
+                x[i % 50] = x[i % 50] * 0.5 + 1
+                i += 1
+        x = np.linspace(0, 1, 50)
+        for _ in range(3): run(x)
+    """
+    check(source, tmp_path, taking=False, times=1)
+    assert len(traced) == 1

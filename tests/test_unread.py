@@ -12,6 +12,7 @@ import pytest
 
 import lazynp as np
 from lazynp import _graph, _unread
+from lazynp.functions.tools import compute
 from tests.helpers import fresh_start
 
 N = 4000  # elements: large enough to be worth leaving out
@@ -130,3 +131,25 @@ def test_small_results_are_not_watched() -> None:
     loop(np, x, 12)
     assert not lean_plans()
     assert _unread._WORTH_LEAVING > 80
+
+
+def written(x, i):
+    for k in range(20):
+        x[i + k] = x[i + k] * 0.5 + 1
+    return x[i]
+
+
+def test_an_array_that_a_function_writes_is_read() -> None:
+    """It has another node than the result by then. Without it, its program would be another one,
+    and all would run twice.
+    """
+    call, before = np.jit(written), 0
+    with np.config(execution="compiled", background=False):
+        for k in range(8):
+            x = np.ones(3000)
+            compute(x)
+            compute(call(x, np.array(k)))
+            compute(x)
+            before = before if k > 2 else np.stats().compiles
+    assert np.stats().compiles == before
+    assert numpy.asarray(x)[6:10].tolist() == [1.0, 1.5, 1.5, 1.5]

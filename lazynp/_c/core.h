@@ -490,12 +490,20 @@ static PyObject *owner(PyObject *class, PyObject *node)
     return new;
 }
 
-/* A Scalar of NumPy's number. Those of bools are always the same two, as NumPy's are. */
+/* A Scalar of NumPy's number. Those of bools are always the same two, as NumPy's are. The collector
+   does not see the others, nor their nodes: they refer to nothing that could refer to them, and
+   people keep lists of a million of them. */
 static PyObject *scalar(PyObject *value, PyObject *aval)
 {
     static PyObject *truths[2];
-    if (aval != the.aval_of_bool)
-        return owner(the.Scalar, leaf(value, aval));
+    if (aval != the.aval_of_bool) {
+        PyObject *made = owner(the.Scalar, leaf(value, aval));
+        if (made) {
+            PyObject_GC_UnTrack(OF(made, Array, _node));
+            PyObject_GC_UnTrack(made);
+        }
+        return made;
+    }
     PyObject **truth = &truths[PyArrayScalar_VAL(value, Bool) != 0];
     if (!*truth)
         *truth = owner(the.Scalar, leaf(value, aval));

@@ -29,6 +29,7 @@ class Conditional(Running):
     def __init__(self, loop: Loop, told: Taken, since: _clock.Moment) -> None:
         super().__init__(loop, told, None, 0.0)
         self.due, self._since, self._began = 2, since, since
+        self._price = 0.0 if loop.ready else loop.price
 
     def begin(self, frame: FrameType) -> bool:
         """Wait for a round; False if something else watches this thread."""
@@ -49,7 +50,7 @@ class Conditional(Running):
             self._began = _clock.now()
         elif not self.gains.rate and self.at >= self.due:
             self.gains.rate = _clock.of_python(self._began) / self.at
-        if self.at >= self.due:
+        if self.at >= self.due and (not self._price or self._pays(self._price)):
             self._do(frame)
         self.at += 1
         if self.due == NEVER or not self.begin(frame):
@@ -62,7 +63,9 @@ class Conditional(Running):
         return [0, count // len(self.loop.rounds)]
 
     def _pays(self, seconds: float) -> bool:
-        if _clock.of_python(self._since) >= seconds + _running.loading():
-            return True
-        self.due = 2 * self.at
-        return False
+        """If not, it is asked again before the loop is traced again."""
+        pays = _clock.of_python(self._since) >= seconds + _running.loading()
+        self._price = self.loop.price = 0.0 if pays else seconds
+        if not pays:
+            self.due = 2 * self.at
+        return pays

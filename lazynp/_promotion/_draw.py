@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,12 @@ class Draw:
             and _written_out(self.args) == _written_out(other.args)
             and _written_out(self.kwargs) == _written_out(other.kwargs)
         )  # fmt: skip
+
+    def of(self, generators: dict[int, Any]) -> Draw:
+        """The same draw of another generator, if there is one for this one's."""
+        made, own = copy.copy(self), self.method.__self__
+        made.method = getattr(generators.get(id(own), own), self.method.__name__)
+        return made
 
     def ready(self, method: Any, value: Value) -> Callable[[], Any]:
         """What lets NumPy draw. value: of a variable."""

@@ -317,6 +317,13 @@ class Draws:
                 table[k] = drawn if len(shape) < 2 else drawn.ravel()
         return tables
 
+    def again(self, generators: dict[int, Any]) -> Draws:
+        """For the next time that the loop is entered. generators: others, by id of those here."""
+        made = copy.copy(self)
+        made.found = [d.of(generators) for d in self.found]
+        made._tables, made._at, made._round, made._value = (), None, None, _gone
+        return made
+
     def limit(self, count: int) -> int:
         """How many of so many rounds a program may run."""
         return count

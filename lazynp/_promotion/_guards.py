@@ -232,6 +232,10 @@ class Guards:
         """Whether names of this scope can be inputs: all that read them are rewritten functions."""
         return id(scope) in self._globals and id(scope) not in self._attributes
 
+    def values(self) -> list[Any]:
+        """What they compare."""
+        return [*(v for _, _, v in self._names), *(v for _, v in self._cells)]
+
     def hold(self) -> bool:
         """Whether all of it is the same."""
         for scope, name, value in self._names:

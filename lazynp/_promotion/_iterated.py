@@ -71,7 +71,7 @@ class Iterated(Running):
         return [first, self.items.bound(at + count)]
 
     def _pays(self, seconds: float) -> bool:
-        left = (len(self.items) - self.at) * self.gains.rate
+        left = (len(self.items) - self.at) * self.gains.rate + self.loop.spent
         if left < _running.least(self._won) + seconds:
             raise EndsTooSoon("it ends too soon")
         return True

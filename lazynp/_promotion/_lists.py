@@ -14,7 +14,6 @@ from lazynp._collector import uncollected
 from lazynp._node import leaf
 from lazynp._promotion._agreement import agree
 from lazynp._promotion._histories import Site
-from lazynp.transforms._stack import node_of, result_handle
 from lazynp.transforms.control import CannotStage
 
 
@@ -114,5 +113,5 @@ def _column(spec: Any, columns: Any, count: int) -> list[Any]:
     if kind == "number":
         return rows.tolist()
     if kind == "scalar":
-        return [result_handle(node_of(x)) for x in rows]
+        return list(new_array(leaf(rows)))  # in C
     return [new_array(leaf(np.array(row))) for row in rows]

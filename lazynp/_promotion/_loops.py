@@ -54,6 +54,8 @@ class Loop:
     since when it is known to run. grown: names that may be those of lists which it changes; lists:
     those that are; sites: where. body: the statements of a round, without blocks; modules: whose
     `errstate` these used; tries: whether a `try` was among them. ready: programs of its rounds.
+    spent: seconds of Python's when it was entered before; attempts: to take it because of these.
+    price: seconds that a program must be worth, where one was traced too early.
     """
 
     line: int
@@ -81,6 +83,9 @@ class Loop:
     modules: set[str] = field(default_factory=set)
     tries: bool = False
     ready: list[Any] = field(default_factory=list)
+    spent: float = 0.0
+    attempts: int = 0
+    price: float = 0.0
 
     @property
     def is_while(self) -> bool:

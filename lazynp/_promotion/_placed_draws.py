@@ -162,6 +162,17 @@ class PlacedDraws(Draws):
                 made += [room(*ints), room(*shape), room(*ints)]
         return made
 
+    def again(self, generators: dict[int, Any]) -> PlacedDraws:
+        made = super().again(generators)
+        assert isinstance(made, PlacedDraws)
+        of = lambda s: generators.get(id(s.generator), s.generator)  # noqa: E731
+        made.sources = [s.of(of(s)) for s in self.sources]
+        sources = {id(s): t for s, t in zip(self.sources, made.sources, strict=True)}
+        made.kinds = [k.of(d, sources[id(k.source)])
+                      for k, d in zip(self.kinds, made.found, strict=True)]  # fmt: skip
+        made._states = []
+        return made
+
     def limit(self, count: int) -> int:
         """How many of so many rounds the tape will last for."""
         if not self._rate:

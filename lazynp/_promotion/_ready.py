@@ -7,14 +7,18 @@ the variables are of the same types, and the loop goes over items of the same fo
 from __future__ import annotations
 
 import ast
+from copy import copy
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from lazynp._promotion._draws import Draws
+from lazynp._promotion._generators import generator_of, is_generator, kind_of
 from lazynp._promotion._items import Items
+from lazynp._promotion._lists import check_sites
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._program import Program
-from lazynp._promotion._variables import Variables
+from lazynp._promotion._variables import Constant, Variables, value_of
 from lazynp.transforms.control import CannotStage
 
 SECONDS = 0.002  # that such a loop must take, before and after it is taken
@@ -40,27 +44,60 @@ class Form:
 
 @dataclass
 class Ready:
-    """scope: the globals of the loop's code. key: of `Variables`. moving: of `Boxes`. state: what
-    else a `Running` knows of it.
-    """
+    """scope: the globals of the loop's code. state: what else a `Running` knows of it."""
 
     program: Program
     scope: dict[str, Any]
-    key: Any
     form: Form
-    moving: frozenset[Any] | None
     state: dict[str, Any]
+    draws: Draws | None
 
-    def serves(self, loop: Loop, frame: FrameType, items: Items | None) -> bool:
+    def serving(self, loop: Loop, frame: FrameType, items: Items | None) -> dict[str, Any] | None:
+        """What a `Running` goes on with; None if the program does not serve."""
         if frame.f_globals is not self.scope:
-            return False
+            return None
         try:
-            if not self.form.serves(Form(loop, items)):
-                return False
-            now = Variables(loop, frame, items, self.moving)
+            sites = self.state["_sites"]
+            lists = {n for n in loop.grown if type(value_of(n, frame)) is list}
+            if lists != loop.lists or not self.form.serves(Form(loop, items)):
+                return None
+            check_sites(sites, {s.of: value_of(s.of, frame) for s in sites})
+            now = Variables(loop, frame, items, self.state["_moving"])
+            others = self._others(now)
+            if others is None or not self.program.serves(now.varying, []):
+                return None
+            draws = None if self.draws is None else self.draws.again(others)
         except CannotStage:
-            return False
-        return now.key == self.key and self.program.serves(now.varying, [])
+            return None
+        return self.state | {"_key": now.key, "_draws": draws, "_sites": [copy(s) for s in sites]}
+
+    def _others(self, now: Variables) -> dict[int, Any] | None:
+        """The generators that stand for those which the trace has met, by id; None if the
+        variables are of other types.
+        """
+        key, found = self.state["_key"], dict[int, Any]()
+        if len(key) != len(now.key):
+            return None
+        for a, b in zip(key, now.key):
+            if a == b:
+                continue
+            if not all(type(x) is Constant and is_generator(x.value) for x in (a, b)):
+                return None
+            old, other = generator_of(a.value), generator_of(b.value)
+            if kind_of(old) != kind_of(other) or found.setdefault(id(old), other) is not other:
+                return None
+        if not found:
+            return found
+        # one that was met twice must not be two by now, nor the other way round
+        same = [a.value for a, b in zip(key, now.key) if a == b and type(a) is Constant]
+        known, new = {id(generator_of(x)) for x in same}, {id(g) for g in found.values()}
+        alone = len(new) == len(found) and not (known | new) & found.keys() and not known & new
+        return found if alone and not (now.boxes.names or self._outside(found)) else None
+
+    def _outside(self, found: dict[int, Any]) -> bool:
+        """Whether the functions may read one of these from elsewhere than the variables."""
+        guards = self.program.guards
+        return guards is None or any(id(generator_of(x)) in found for x in guards.values())
 
 
 def keep(loop: Loop, ready: Ready) -> None:

@@ -54,7 +54,8 @@ _ATTEMPTS = 8  # at a beginning: something else watches, or rounds with effects 
 _FAILURES = 8  # programs that meet an error which a round may handle, before the last one
 
 # what a loop that is entered again must know of a program, see `_ready`
-_KEPT = ("gains", "_length", "_most", "_carried", "_flags", "_stays", "_note")
+_KEPT = ("program", "gains", "_length", "_most", "_carried", "_flags", "_stays", "_note", "_key",
+         "_moving", "_sites")  # fmt: skip
 
 
 def least(won: bool | None) -> float:
@@ -91,6 +92,7 @@ class Running:
         self._trial = _ROUNDS  # rounds of a trial
         self._stopped, self._next_stop = -1, -1  # the last round that a program stopped at
         self._lengths: dict[str, int] = {}  # of lists, before the trial
+        self._sites: list[Any] = []  # of the loop, as the program was traced
         self._flags: set[str] = set()  # variables that are Python's True or False
         self._note: str | None = None  # its key, and what it says: see `_earlier`
         self._won: bool | None = None
@@ -181,11 +183,11 @@ class Running:
 
     def _goes_on(self, frame: FrameType) -> bool:
         """Whether a program serves that has won its trial when the loop was entered before."""
-        ready = next((r for r in self.loop.ready if r.serves(self.loop, frame, self.items)), None)
-        if ready is None:
+        found = (r.serving(self.loop, frame, self.items) for r in self.loop.ready)
+        state = next((s for s in found if s is not None), None)
+        if state is None:
             return False
-        self.program, self._key, self._moving = ready.program, ready.key, ready.moving
-        for name, value in ready.state.items():
+        for name, value in state.items():
             setattr(self, name, value)
         self._step = Running._run
         self._run(frame)
@@ -193,10 +195,9 @@ class Running:
 
     def _keep(self, program: Program, scope: dict[str, Any]) -> None:
         """Keep the program for the next time that the loop is entered."""
-        if self._draws is None and not self.loop.sites:
-            state = {name: getattr(self, name) for name in _KEPT}
-            form = Form(self.loop, self.items)
-            keep(self.loop, Ready(program, scope, self._key, form, self._moving, state))
+        state = {name: getattr(self, name) for name in _KEPT}
+        draws = None if self._draws is None else self._draws.again({})
+        keep(self.loop, Ready(program, scope, Form(self.loop, self.items), state, draws))
 
     def _choose(self, frame: FrameType, given: Variables, program: Program) -> None:
         """Choose rounds for a trial."""
@@ -229,10 +230,11 @@ class Running:
 
     def _traced(self, frame: FrameType) -> tuple[Variables, Program | None]:
         """The variables, and a program; None if it is too early to say whether it will pay."""
+        self._sites = self.loop.sites
         lists = self._lists(frame)
         made = Tracing(self.loop, frame, self.items, self._bounds(self.at, 2), lists)
         given, program, self._draws = made.given, made.program, made.draws
-        self._moving = made.moving
+        self._moving, self._sites = made.moving, made.sites
         self._carried = [*self.loop.carried, *given.boxes.slot_names]
         self._most = self._whole(made.most) if made.most < NEVER else NEVER
         kind = _earlier.of_kind(given.varying)
@@ -464,7 +466,7 @@ class Running:
 
     def _parted(self, out: Any, frame: FrameType) -> tuple[list[Any], Changes]:
         """What a program gives: what is carried, and what becomes of lists."""
-        count, sites = len(self._carried), self.loop.sites
+        count, sites = len(self._carried), self._sites
         lists = self._lists(frame)
         check_sites(sites, lists)
         rows = list(out[count + 2 * self.loop.stops :])
@@ -473,7 +475,7 @@ class Running:
         return values, Changes(sites, rows, lists)
 
     def _lists(self, frame: FrameType) -> dict[str, Any]:
-        return {n: value_of(n, frame) for n in sorted({s.of for s in self.loop.sites})}
+        return {n: value_of(n, frame) for n in sorted({s.of for s in self._sites})}
 
     # -- rounds ------------------------------------------------------------------------------------
 

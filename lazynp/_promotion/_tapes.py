@@ -70,6 +70,12 @@ class Source:
         self.tape: Any = None
         self.made: Any = None  # a generator that reads the tape
 
+    def of(self, generator: Any) -> Source:
+        """Of another generator of this kind."""
+        made = Source(generator)
+        made.keeps = self.keeps
+        return made
+
     def _bits(self) -> Any:
         g = self.generator
         return g._bit_generator if self.legacy else g.bit_generator
@@ -144,6 +150,12 @@ class Kind:
         self._bounds = self._find_bounds()
         if self.pairs and draw.shape:
             raise CannotStage(f"draws several of `{name}` in a branch, or in a loop in the loop")
+
+    def of(self, draw: Any, source: Source) -> Kind:
+        """Of another generator."""
+        made = copy.copy(self)
+        made.draw, made.source = draw, source
+        return made
 
     def taking(self, value: Any) -> Callable[..., Any]:
         """What draws from the tape. value: of a variable."""

@@ -7,6 +7,7 @@ probe.
 from __future__ import annotations
 
 import ast
+import copy
 import gc
 import sys
 from types import FrameType
@@ -85,6 +86,7 @@ class Tracing:
             values = {n: to_host(value_of(n, frame)) for n in names}
             self.draws = self._drawing(values.__getitem__)
         self.program, self.operations = self._found(frame)
+        self.sites = list(map(copy.copy, self._loop.sites))  # another trace may change these
         self._check_written()
 
     def _finds_more(self, frame: FrameType) -> bool:
@@ -115,6 +117,8 @@ class Tracing:
 
     def _found(self, frame: FrameType) -> tuple[Program, int]:
         sites, draws = self._loop.sites, self.draws
+        for s in sites:  # of a trace before
+            s.spec, s.leaves, s.begun, s.rounds = None, [], False, 1
         histories = Histories(sites)
         if sites or draws is not None:
             probe, _ = self._traced(frame, histories)

@@ -79,7 +79,7 @@ class Variables:
                 continue
             check(value, f"`{name}`")
             self._add(name, value)
-            key.append(_Constant(value))
+            key.append(Constant(value))
         lists = [value_of(site.of, frame) for site in loop.sites]
         if self.boxes.hold(lists):
             raise CannotStage("a list that grows has two names")
@@ -163,14 +163,14 @@ class Variables:
         self._add(name, ARRAY)
 
 
-class _Constant:
+class Constant:
     """A value that a program contains, for comparisons."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Constant):
+        if not isinstance(other, Constant):
             return NotImplemented
         same = type(self.value) is type(other.value)
         return self.value is other.value or same and repr(self.value) == repr(other.value)

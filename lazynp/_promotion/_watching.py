@@ -18,6 +18,9 @@ from lazynp._promotion._taken import Taken, taken
 from lazynp.transforms.control import is_users
 
 _SOON = 0.02  # seconds: if an earlier process has found that programs of its loops win
+_AGAIN = 4  # times that a loop is taken which is short each time: it may end before its trial does
+_LEFT = 0.01  # seconds that such a loop must take
+_OFTEN = 2.0  # times what must be left of another loop: so long, Python has run it before
 _ALONE = 3  # references to an iterator: the frame's, our variable's, the question's
 _RANGE = type(iter(range(0)))
 
@@ -28,7 +31,7 @@ class _Watch:
     """
 
     def __init__(self, of: Any, left: int = 0) -> None:
-        self.of, self.left, self.time = of, left, _clock.now()
+        self.of, self.left, self.time, self.elapsed = of, left, _clock.now(), 0.0
 
 
 # by code: when it was first seen, the seconds until its loops are looked at, and the code, kept
@@ -73,14 +76,16 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
         return False
     left = len(source)
     if watch is None or not watched:
+        loop.spent += 0.0 if watch is None else watch.elapsed
         loop.watch = _Watch(iterator, left)
         return False
     elapsed, done = _clock.of_python(watch.time), watch.left - left
-    if elapsed < (_ready.SECONDS if loop.ready else seconds) or done < 1:
+    watch.elapsed = elapsed
+    again = bool(loop.ready) or loop.spent >= _OFTEN * _running.least(seconds != _running.SECONDS)
+    if elapsed < (_ready.SECONDS if again else seconds) or done < 1:
         return False
     rate = elapsed / done
-    least = _running.least(seconds != _running.SECONDS)
-    if left < 4 or left * rate < (_ready.SECONDS if loop.ready else least):
+    if left < 4 or not _is_worth_it(loop, left * rate, seconds):
         return False
     loop.watch = None
     told = Taken(loop, code)
@@ -88,6 +93,20 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
     fastpath.set_frame_values(frame, (-1 - loop.depth,), [running])
     taken.append(told)
     return True
+
+
+def _is_worth_it(loop: Loop, left: float, seconds: float) -> bool:
+    """Whether a loop is to be taken that Python would run for so many seconds more. A loop that has
+    been entered before will be so again: for about as long as it has run.
+    """
+    if loop.ready:
+        return left >= _ready.SECONDS
+    least = _running.least(seconds != _running.SECONDS)
+    if left >= least:
+        return True
+    often = loop.spent >= _OFTEN * least and left >= _LEFT and loop.attempts < _AGAIN
+    loop.attempts += often
+    return often
 
 
 def _waited_for(loop: Loop, frame: FrameType, seconds: float) -> bool:

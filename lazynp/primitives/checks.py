@@ -14,7 +14,7 @@ finding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,10 @@ check = Primitive(
 )
 
 
+# each gives the class and the message of an exception in place of those that a check is to have
+observers: list[Callable[[type[Exception], str], tuple[type[Exception], str]]] = []
+
+
 def check_later(
     bad: Any, kind: type[Exception], message: str, value: Any = None, size: Any = None
 ) -> None:
@@ -82,6 +86,8 @@ def check_later(
         return
     if is_size(bad.size):
         bad, value = _never_empty(bad), None if value is None else _never_empty(value)
+    for told in observers:
+        kind, message = told(kind, message)
     failure = Failure(kind, message, position(*user_position()), size, value is not None)
     places = (bad,) if value is None else (bad, value)
     check(_found(bad, value), *places, failures=(failure,), effect=True)

@@ -223,7 +223,7 @@ class Jitted:
         """
         try:
             return self._split_and_traced(args, kwargs, moving)
-        except (TypeError, ValueError, IndexError) as first:
+        except (TypeError, ValueError, IndexError, RecursionError) as first:
             if (
                 self._fixed
                 or is_final(first)
@@ -324,7 +324,8 @@ class Jitted:
             self._reasons.append(f"{difference(key, last)}, at {where}")
             STATS.reasons.append(f"{self._what}: {self._reasons[-1]}")
         made = places is None and bool(given.starts)
-        with session.tracing(self._loops or config.loops, self._notes):
+        own = {id(self): self._function} if self._arrangement is None else {}
+        with session.tracing(self._loops or config.loops, self._notes, own):
             sizes = "compiled" not in self._params
             self._cache[key] = traced = trace(call, given, self._what, made, sizes)
         return traced

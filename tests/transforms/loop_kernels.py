@@ -1028,3 +1028,12 @@ VECTORS = [
 SMALL = ["branch_writes", "branch_augments", "branch_makes_array", "view_in_branch"]
 PAIRS = ["gcd"]
 INTEGERS = ["collatz"]
+
+
+def asserted(x):
+    try:
+        assert x < 0, "positive"
+        y = x
+    except:  # noqa: E722
+        y = -x
+    return y

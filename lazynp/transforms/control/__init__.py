@@ -28,12 +28,14 @@ from lazynp.transforms.control._choice import (
     result,
     tested,
 )
+from lazynp.transforms.control._handlers import catches, catching, caught, depth, surely
 from lazynp.transforms.control._known import arithmetic, augmented
 from lazynp.transforms.control._loops import for_, while_
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import message
 from lazynp.transforms.control._names import jumps, names
 from lazynp.transforms.control._numbers import STANDING
+from lazynp.transforms.control._recursion import TooLong
 from lazynp.transforms.control._reductions import reduced, summed
 from lazynp.transforms.control._sequences import sequence
 from lazynp.transforms.control._source import (
@@ -46,7 +48,6 @@ from lazynp.transforms.control._source import (
 )
 from lazynp.transforms.control._state import (
     CannotStage,
-    TooLong,
     changed,
     fresh,
     load,
@@ -66,9 +67,9 @@ class _Operators:
 
 
 for _function in (
-    and_, arithmetic, assert_, augmented, branch, call, chain, changed, choose, for_, fresh, item,
-    load, message, not_, or_, own, raised, reduced, result, sequence, summed, tested, text, while_,
-    within,
+    and_, arithmetic, assert_, augmented, branch, call, catches, catching, caught, chain, changed,
+    choose, depth, for_, fresh, item, load, message, not_, or_, own, raised, reduced, result,
+    sequence, summed, surely, tested, text, while_, within,
 ):  # fmt: skip
     _made: Any = staticmethod(_function)  # type: ignore[arg-type]
     setattr(_Operators, _function.__name__, _made)

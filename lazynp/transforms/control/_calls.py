@@ -26,6 +26,7 @@ from lazynp._memo import Memo
 from lazynp.transforms.control._letters import Letter
 from lazynp.transforms.control._names import Unsupported
 from lazynp.transforms.control._numbers import OF_TRACED, STANDING
+from lazynp.transforms.control._recursion import check_depth
 from lazynp.transforms.control._rewrite import is_affected, rewritten
 from lazynp.transforms.control._source import RUNTIME, compiled, inner_codes, plain_of, tree_of
 from lazynp.transforms.control._state import (
@@ -279,6 +280,8 @@ def call(function: Any) -> Any:
     session.check_time()
     standing = STANDING.get(id(function))
     function = standing if standing in OF_TRACED else plain_of(function)
+    if id(function) in session.within:  # it calls itself: what is known stays known
+        function = session.within[id(function)]
     if session.draws is not None and (drawing := session.draws.of(function)) is not None:
         return drawing
     if isinstance(function, (FunctionType, MethodType, functools.partial)):
@@ -287,8 +290,10 @@ def call(function: Any) -> Any:
         if _is_mapping(function) and not session.depth:
             return _mapping(function)
         made = converted(function, bool(session.depth))
-        if session.depth and made is function:
-            _check(function)
+        if session.depth:
+            check_depth(made, session)
+            if made is function:
+                _check(function)
         return made
     if type(function) in (BuiltinFunctionType, type):
         special = OF_TRACED.get(function)

@@ -13,7 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lazynp.transforms.control._names import Unsupported, always, inside, jumps, returns
+from lazynp.transforms.control._names import (
+    Thrown,
+    Unsupported,
+    always,
+    inside,
+    jumps,
+    thrown,
+)
 
 RETURNED, VALUE = ".returned", ".value"
 
@@ -34,9 +41,9 @@ class Jumps:
         self._loops = 0
         self._gives = True  # whether some `return` gives a value
 
-    def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The body with `return` at its end only."""
-        nested = [s for s in body if not isinstance(s, (ast.Return, ast.Try))]
+    def function(self, body: list[ast.stmt], ends: bool) -> list[ast.stmt]:
+        """The body with `return` at its end only. ends: every path returns, or raises."""
+        nested = [s for s in body if not isinstance(s, ast.Return)]
         if not jumps(nested, (ast.Return,)):
             return self.block(body, Flags())
         self._gives = _gives(body)
@@ -44,7 +51,7 @@ class Jumps:
         first = [set_to(RETURNED, ast.Constant(False), body[0])]
         if not self._gives:
             return [*first, *made]
-        facts = ast.Constant(returns(body)), ast.Constant(body[0].lineno)
+        facts = ast.Constant(ends), ast.Constant(body[0].lineno)
         last = ast.Return(call("result", name(RETURNED), thunk(name(VALUE)), *facts))
         return [*first, *made, ast.copy_location(last, body[-1])]
 
@@ -61,18 +68,23 @@ class Jumps:
                 if self._gives:
                     out.append(set_to(VALUE, s.value or ast.Constant(None), s))
                 return [*out, set_to(RETURNED, ast.Constant(True), s)]
-            if isinstance(s, ast.If) and jumps([s]):
+            if isinstance(s, Thrown):
+                return [*out, set_to(s.flag, ast.Constant(True), s)]
+            if isinstance(s, ast.If) and _leaves([s]):
                 return [*out, *self._if(s, rest, flags)]
             if isinstance(s, (ast.For, ast.While)):
                 s = _without_bindings(s)
                 made, jumping = self._loop(s, flags)
                 out += made
-            elif isinstance(s, ast.With) and jumps([s]):
+            elif isinstance(s, ast.With) and _leaves([s]):
                 t = copy.copy(s)
                 t.body = self.block(s.body, flags)
                 out.append(t)
                 jumping = True
-            elif isinstance(s, (ast.Try, ast.TryStar, ast.Match)) and jumps([s]):
+            elif isinstance(s, ast.Try):
+                out.append(self._try(s, flags))
+                jumping = _leaves([s])
+            elif isinstance(s, (ast.TryStar, ast.Match)) and jumps([s]):
                 raise Unsupported
             elif isinstance(s, ast.If):
                 t = copy.copy(s)
@@ -87,16 +99,25 @@ class Jumps:
         return out
 
     def _inner(self, s: ast.stmt, flags: Flags) -> ast.stmt:
-        """The loops inside `with` and `try`."""
-        if not isinstance(s, (ast.With, ast.Try)):
+        """The loops inside `with`."""
+        if not isinstance(s, ast.With):
             return s
-        t: Any = copy.copy(s)
+        t = copy.copy(s)
         t.body = self.block(t.body, flags)
-        if isinstance(t, ast.Try):
-            t.orelse, t.finalbody = self.block(t.orelse, flags), self.block(t.finalbody, flags)
-            t.handlers = [copy.copy(h) for h in t.handlers]
-            for h in t.handlers:
-                h.body = self.block(h.body, flags)
+        return t
+
+    def _try(self, s: ast.Try, flags: Flags) -> ast.Try:
+        if jumps(s.finalbody):
+            raise Unsupported
+        t = copy.copy(s)
+        t.body, t.finalbody = self.block(s.body, flags), self.block(s.finalbody, flags)
+        guarded = bool(s.orelse) and _leaves(s.body)
+        t.orelse = (
+            [self._guarded(s.body, s.orelse, flags)] if guarded else self.block(s.orelse, flags)
+        )
+        t.handlers = [copy.copy(h) for h in s.handlers]
+        for h in t.handlers:
+            h.body = self.block(h.body, flags)
         return t
 
     def _if(self, s: ast.If, rest: Sequence[ast.stmt], flags: Flags) -> list[ast.stmt]:
@@ -129,7 +150,8 @@ class Jumps:
             t.body = [set_to(inner.skip, ast.Constant(False), s), *t.body]
         if inner.leave:
             out.append(set_to(inner.leave, ast.Constant(False), s))
-        t.stop = [f for f in (inner.leave, RETURNED if back else None) if f]
+        raised = thrown(s.body)
+        t.stop = [f for f in (inner.leave, RETURNED if back else None, *raised) if f]
         out.append(t)
         if s.orelse:
             last = self.block(s.orelse, flags)
@@ -137,15 +159,21 @@ class Jumps:
                 guarded = ast.copy_location(ast.If(no(t.stop), last, []), s.orelse[0])
                 last = [ast.fix_missing_locations(guarded)]
             out += last
-        return out, back or jumps(s.orelse)
+        return out, back or bool(raised) or _leaves(s.orelse)
 
     def _guarded(self, before: list[ast.stmt], rest: Sequence[ast.stmt], flags: Flags) -> ast.stmt:
         """The rest, if none of the flags that the statements before may set is set."""
         kinds = {ast.Break: flags.leave, ast.Continue: flags.skip,
                  ast.Return: RETURNED if flags.back else None}  # fmt: skip
         chosen = [f for kind, f in kinds.items() if f and jumps(before, (kind,))]
+        chosen += thrown(before)
         made = ast.If(no(chosen), self.block(rest, flags) or [ast.Pass()], [])
         return ast.fix_missing_locations(ast.copy_location(made, rest[0]))
+
+
+def _leaves(statements: Sequence[ast.stmt]) -> bool:
+    """Whether the statements contain a jump, or an exception for a handler, that leaves them."""
+    return jumps(statements) or bool(thrown(statements))
 
 
 def _without_bindings(s: ast.For | ast.While) -> ast.For | ast.While:

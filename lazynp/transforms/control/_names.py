@@ -7,6 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+class Thrown(ast.stmt):
+    """A jump behind the `try` around it, with this flag set: see `_raising`."""
+
+    _fields = ("flag",)
+    flag: str
+
+
 JUMPS = (ast.Break, ast.Continue, ast.Return)
 
 
@@ -119,12 +128,28 @@ def jumps(statements: Sequence[ast.stmt], kinds: tuple[type, ...] = JUMPS) -> bo
     return False
 
 
+def thrown(statements: Sequence[ast.stmt]) -> dict[str, None]:
+    """The flags of exceptions that leave the statements."""
+    found: dict[str, None] = {}
+    for s in statements:
+        if isinstance(s, Thrown):
+            found[s.flag] = None
+        elif not isinstance(s, SCOPES):
+            blocks = [getattr(s, name, ()) for name in ("body", "orelse", "finalbody")]
+            blocks += [h.body for h in getattr(s, "handlers", ())]
+            for block in blocks:
+                found |= thrown(block) if isinstance(block, list) else {}
+            for flag in getattr(s, "caught", ()):
+                found.pop(flag, None)
+    return found
+
+
 def always(statements: Sequence[ast.stmt]) -> bool:
     """Whether every path through the statements ends in a jump or an exception."""
     if not statements:
         return False
     last = statements[-1]
-    if isinstance(last, (*JUMPS, ast.Raise)):
+    if isinstance(last, (*JUMPS, ast.Raise, Thrown)):
         return True
     if isinstance(last, ast.If):
         return always(last.body) and always(last.orelse)
@@ -140,6 +165,11 @@ def returns(statements: Sequence[ast.stmt]) -> bool:
             return True
         if isinstance(s, ast.With) and returns(s.body):
             return True
+        if isinstance(s, ast.Try) and returns(s.finalbody):
+            return True
+        if isinstance(s, ast.Try) and returns([*s.body, *s.orelse]):
+            if all(returns(h.body) for h in s.handlers):
+                return True
         if isinstance(s, ast.While) and isinstance(s.test, ast.Constant) and s.test.value:
             if not jumps(s.body, (ast.Break,)):  # else it never ends
                 return True

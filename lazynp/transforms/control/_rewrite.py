@@ -14,7 +14,8 @@ from typing import Any
 
 from lazynp.transforms.control._jumps import Jumps, call, name, no, thunk
 from lazynp.transforms.control._liveness import Liveness
-from lazynp.transforms.control._names import Unsupported, inside, names
+from lazynp.transforms.control._names import Unsupported, inside, names, returns
+from lazynp.transforms.control._raising import Raising
 from lazynp.transforms.control._reductions import REDUCING, Reductions
 from lazynp.transforms.control._trees import copied, placed
 
@@ -25,7 +26,7 @@ _REFUSED = (
 _FRAMES = {"super", "__class__", "locals", "vars", "dir", "eval", "exec"}  # look at the frame
 _SEQUENCES = {"range", "enumerate", "zip", "reversed"}
 _MEMBERSHIP = (ast.In, ast.NotIn)
-CONTROL = (ast.For, ast.While, ast.If, ast.IfExp, ast.BoolOp, ast.Assert)
+CONTROL = (ast.For, ast.While, ast.If, ast.IfExp, ast.BoolOp, ast.Assert, ast.Try)
 
 
 def rewritten(node: Any, unsure: frozenset[str] | set[str] = frozenset()) -> Any:
@@ -83,7 +84,9 @@ class _Function:
         plain = _without_annotations(node.body)
         reductions = Reductions(names(*plain).stores | parameters)
         plain = [reductions.visit(s) for s in plain]
-        self._body = [*reductions.made, *Jumps().function(plain)]
+        ends = returns(plain)
+        plain = Raising().block(plain)
+        self._body = [*reductions.made, *Jumps().function(plain, ends)]
         everything = names(*self._body)
         self._locals = everything.stores | parameters
         self._live = Liveness(everything.later & self._locals)

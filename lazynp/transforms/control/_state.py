@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import CellType, FunctionType
 from typing import Any
 
@@ -19,6 +19,7 @@ from lazynp._values import knowable
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._stack import inner_observers
+from lazynp.transforms.control._recursion import TooDeep, TooLong, instead
 
 Cells = dict[str, CellType]
 
@@ -30,10 +31,6 @@ class CannotStage(BaseException):
     """Why a loop or a branch cannot be part of a program. Nothing has been changed yet. (No
     `except Exception` of the user's may stop it.)
     """
-
-
-class TooLong(BaseException):
-    """A trace takes longer than it may. Unlike `CannotStage`, this unrolls no loop."""
 
 
 class Session(threading.local):
@@ -59,6 +56,9 @@ class Session(threading.local):
         self.growth: Any = None  # lists to which the rounds of the innermost loop may append
         self.draws: Any = None  # what draws random numbers, in a loop that is running
         self.drew = False  # whether a random number was asked for
+        self.handlers: list[tuple[int, Any]] = []  # of each `try` that runs: line, and types
+        self.within: dict[int, Any] = {}  # by id: jitted functions that are being traced, plain
+        self.recursive = 0  # calls of functions, by themselves, deep in staged bodies
         self.until = math.inf  # seconds of this thread's when tracing ends, finished or not
 
     def check_time(self) -> None:
@@ -79,17 +79,25 @@ class Session(threading.local):
         return end
 
     @contextmanager
-    def tracing(self, mode: str, notes: list[str]) -> Any:
-        """Trace a function; another may be traced meanwhile."""
+    def tracing(self, mode: str, notes: list[str], within: dict[int, Any]) -> Any:
+        """Trace a function; another may be traced meanwhile. within: see there."""
         before = dict(self.__dict__)
         self.mode, self.notes, self.depth, self.fresh, self.raised = mode, notes, 0, {}, []
         self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
         self.scopes, self.shown = {}, []
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
+        self.handlers = []
+        outermost, self.recursive, self.within = not self.within, 0, self.within | within
         try:
             yield
         except CannotStage as why:
-            raise TypeError(str(why)) from None
+            error: Any = TypeError(str(why))
+            error.only_traced = True
+            raise error from None
+        except TooDeep as why:
+            if not outermost:
+                raise
+            raise RecursionError(str(why)) from None
         finally:
             self.__dict__.update(before)
 
@@ -104,6 +112,11 @@ class Session(threading.local):
         self.depth += 1
         try:
             yield
+        except RecursionError as error:  # to unroll a loop would not help
+            raise instead(error) from None
+        except Exception as error:
+            note_depth(error, self.depth)
+            raise
         finally:
             self.depth -= 1
             self.exact = before
@@ -130,6 +143,15 @@ class Session(threading.local):
             for x in objects:
                 self.fresh[id(x)] = x, self.depth
             yield self.strict
+
+
+def note_depth(error: Any, depth: int) -> None:
+    """Note on an exception the staged body that it comes from. (To keep it would keep its frames,
+    and arrays in them.)
+    """
+    if not hasattr(error, "staged_depth"):
+        with suppress(AttributeError):
+            error.staged_depth = depth
 
 
 session = Session()

@@ -64,6 +64,7 @@ class Gains:
         if complete < count or count >= most or count <= fewest or seconds > allowed:
             raise slower
         copying, _ = self._tried(run, fewest)
+        seconds = min(seconds, self._tried(run, count)[0])  # memory was new
         while seconds < _TOLD * copying:
             more = min(_MORE * count, most)
             if more == count or copying + (seconds - copying) * more / count > allowed:

@@ -55,7 +55,8 @@ class Loop:
     those that are; sites: where. body: the statements of a round, without blocks; modules: whose
     `errstate` these used; tries: whether a `try` was among them. ready: programs of its rounds.
     spent: seconds of Python's when it was entered before; attempts: to take it because of these.
-    price: seconds that a program must be worth, where one was traced too early.
+    price: seconds that a program must be worth, where one was traced too early. prepared: whether
+    the fields that describe it are filled.
     """
 
     line: int
@@ -86,6 +87,7 @@ class Loop:
     spent: float = 0.0
     attempts: int = 0
     price: float = 0.0
+    prepared: bool = False
 
     @property
     def is_while(self) -> bool:
@@ -172,7 +174,7 @@ def _collect(
             first, last = s.body[0], s.body[-1]
             begin = first.lineno, first.col_offset
             end = last.end_lineno or 0, last.end_col_offset or 0
-            found.append((begin, end, _described(s, depth)))
+            found.append((begin, end, Loop(s.lineno, depth, node=s)))
             _collect(s.body, depth + isinstance(s, ast.For), found)
             _collect(s.orelse, depth, found)
         elif isinstance(s, ast.If):
@@ -199,17 +201,27 @@ def _counters(target: ast.expr, over: ast.expr) -> set[str]:
     return set()
 
 
-def _described(s: ast.For | ast.While, depth: int) -> Loop:
-    loop = Loop(s.lineno, depth, node=s)
+def prepare(loop: Loop) -> None:
+    """Find out, once, what a program of its rounds takes and gives, or why there can be none. Most
+    loops end before that is asked: it takes longer than to parse them.
+    """
+    if not loop.prepared:
+        loop.prepared = True
+        loop.refused = _refusal(loop)
+        if not loop.refused:
+            describe(loop, set())
+
+
+def _refusal(loop: Loop) -> str:
+    s = loop.node
     if isinstance(s, ast.While):
-        loop.refused = _unclear(s)
-        if loop.refused:
-            return loop
+        unclear = _unclear(s)
+        if unclear:
+            return unclear
     else:
         kinds = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
         if not all(isinstance(n, kinds) for n in ast.walk(s.target)):
-            loop.refused = "it binds other things than variables"
-            return loop
+            return "it binds other things than variables"
         loop.counters, loop.variables = _counters(s.target, s.iter), names(s.target).stores
     loop.body, loop.modules, loop.tries = without_blocks(s.body)
     head = [s.test] if isinstance(s, ast.While) else [s.target]
@@ -219,15 +231,13 @@ def _described(s: ast.For | ast.While, depth: int) -> Loop:
     for part in parts:
         is_later = isinstance(part, ast.GeneratorExp) and id(part) not in at_once
         if isinstance(part, _REFUSED) or is_later:
-            loop.refused = f"line {part.lineno}: {type(part).__name__}"  # type: ignore
-            return loop
-    loop.stored = names(*s.body).stores | loop.variables
-    if loop.variables & names(*s.body).stores:
-        loop.refused = "the loop binds its own variable"
-        return loop
+            return f"line {part.lineno}: {type(part).__name__}"  # type: ignore
+    stores = names(*s.body).stores
+    if loop.variables & stores:
+        return "the loop binds its own variable"
+    loop.stored = stores | loop.variables
     loop.grown = {path for path in grown(loop.body) if root_of(path) not in loop.stored}
-    describe(loop, set())
-    return loop
+    return ""
 
 
 def _unclear(s: ast.While) -> str:

@@ -13,7 +13,7 @@ from lazynp._promotion._conditional import Conditional
 from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._items import Items, source_of
 from lazynp._promotion._iterated import Iterated
-from lazynp._promotion._loops import Loop, loops_at
+from lazynp._promotion._loops import Loop, loops_at, prepare
 from lazynp._promotion._taken import Taken, taken
 from lazynp.transforms.control import is_users
 
@@ -85,7 +85,7 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
     if elapsed < (_ready.SECONDS if again else seconds) or done < 1:
         return False
     rate = elapsed / done
-    if left < 4 or not _is_worth_it(loop, left * rate, seconds):
+    if left < 4 or not _is_worth_it(loop, left * rate, seconds) or not _can_be(loop, code):
         return False
     loop.watch = None
     told = Taken(loop, code)
@@ -93,6 +93,14 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
     fastpath.set_frame_values(frame, (-1 - loop.depth,), [running])
     taken.append(told)
     return True
+
+
+def _can_be(loop: Loop, code: CodeType) -> bool:
+    """Whether rounds of it can be a program. (To find that out takes time.)"""
+    prepare(loop)
+    if loop.refused:
+        _tell(loop, code, loop.refused)
+    return not loop.refused
 
 
 def _is_worth_it(loop: Loop, left: float, seconds: float) -> bool:
@@ -118,6 +126,8 @@ def _waited_for(loop: Loop, frame: FrameType, seconds: float) -> bool:
         loop.watch = _Watch(id(frame))
         return False
     if _clock.of_python(watch.time) < (_ready.SECONDS if loop.ready else seconds):
+        return False
+    if not _can_be(loop, frame.f_code):
         return False
     told = Taken(loop, frame.f_code)
     running = Conditional(loop, told, watch.time)

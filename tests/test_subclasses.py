@@ -230,3 +230,21 @@ def test_classes_without_hooks_are_not_asked(form: str, monkeypatch: pytest.Monk
         plain = {"np": numpy, "x": numpy.asarray(x), "y": numpy.asarray(y)}
         numpy.testing.assert_array_equal(numpy.asarray(got), eval(form, plain))
     assert form.startswith("np.conc") or type(got) is Units and got.unit == "s"
+
+
+@pytest.mark.parametrize("form", [
+    "np.linalg.solve(m, x)", "np.linalg.solve(p, x)", "np.linalg.solve(m, y)",
+    "np.meshgrid(x, y)", "np.meshgrid(y, x, indexing='ij')", "np.apply_along_axis(sum, 0, m)",
+    "np.apply_along_axis(sum, 0, p)",
+])  # fmt: skip
+def test_results_with_the_class_of_another_argument(form: str) -> None:
+    found: list[Any] = []
+    for np in (lazynp, numpy):
+        kind = informed(np)
+        p, y = np.array([[2.0, 1.0], [0.0, 3.0]]), np.array([1.0, 2.0])
+        names = {"np": np, "m": kind(p), "x": kind(y), "p": p, "y": y, "sum": sum}
+        got = eval(form, names)
+        parts = got if isinstance(got, (list, tuple)) else (got,)
+        kinds = [type(r) is kind for r in parts]
+        found.append((kinds, [numpy.asarray(r).tolist() for r in parts]))
+    assert found[0] == found[1]

@@ -179,6 +179,8 @@ def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
         method = getattr(x, name)
         return method(*args[1:], **kwargs) if callable(method) else method
     result = function(*_stripped(args), **_stripped(kwargs))
+    if name in _LIKE_ANOTHER or name == "meshgrid":
+        return _like_another(name, result, args)
     if type(result) is Scalar and name in _REDUCING:
         result = new_array(result._read())
     if first and name in _PARTS_KEEPING and isinstance(result, tuple):
@@ -186,6 +188,18 @@ def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
         return type(result)(*kept)
     keeps = name in _KEEPING or name in _ASKED_TO_KEEP and kwargs.get("subok")
     return _of_class(result, x) if first and keeps and kwargs.get("subok", True) else result
+
+
+# functions whose results have the class of another argument than the first one
+_LIKE_ANOTHER = {"solve": 1, "apply_along_axis": 2}
+
+
+def _like_another(name: str, result: Any, args: Any) -> Any:
+    if name == "meshgrid":  # each result has the class of its argument
+        parts = zip(result, args, strict=True)
+        return type(result)([_of_class(r, x) if is_derived(type(x)) else r for r, x in parts])
+    x = args[_LIKE_ANOTHER[name]] if len(args) > _LIKE_ANOTHER[name] else None
+    return _of_class(result, x) if is_derived(type(x)) else result
 
 
 def _of_class(result: Any, x: Any) -> Any:

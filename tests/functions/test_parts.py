@@ -237,7 +237,8 @@ def test_what_is_refused_says_so() -> None:
     x = np.arange(12.0)
     for f in REFUSED:
         with pytest.raises(
-            (TypeError, ValueError), match="not known|broadcast|operands do not fit"
+            (TypeError, ValueError),
+            match="not known|broadcast|operands do not fit|mismatch in its core",
         ):
             jit(lambda x: fori_loop(0, 3, lambda k, s: s + f(x, k), 0.0))(x)  # noqa: B023
         with pytest.raises(TypeError, match="another for each example"):

@@ -132,15 +132,26 @@ def _span(code: CodeType) -> tuple[Any, ...]:
 
 
 def _nodes(tree: ast.AST, code: CodeType, owner: str | None) -> Iterator[tuple[Function, Any]]:
+    """Definitions from which this code may come, below a node. Files are long, so only what
+    reaches over its first line is looked at.
+    """
     for node in ast.iter_child_nodes(tree):
+        first = _first_line(node)
+        if first and not first <= code.co_firstlineno <= node.end_lineno:  # type: ignore
+            continue
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             if first == code.co_firstlineno:
                 yield node, owner
         elif isinstance(node, ast.Lambda) and code.co_name == "<lambda>":
             if node.lineno == code.co_firstlineno and _is_body(node.body, code):
                 yield node, owner
         yield from _nodes(node, code, node.name if isinstance(node, ast.ClassDef) else owner)
+
+
+def _first_line(node: Any) -> int:
+    """The first line of a node, or of its first decorator; 0 if it has no place of its own."""
+    lines = [d.lineno for d in getattr(node, "decorator_list", ())]
+    return min(lines) if lines else getattr(node, "lineno", 0)
 
 
 def _is_body(body: ast.expr, code: CodeType) -> bool:

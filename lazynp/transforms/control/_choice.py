@@ -36,7 +36,10 @@ from lazynp.transforms.control._state import (
     bind_all,
     cells_of,
     kind,
+    mark_raised,
+    numbers,
     numeric,
+    raised_since,
     session,
     truth,
     undecided,
@@ -127,7 +130,7 @@ def raised(error: Any) -> Any:
     """The exception of a `raise`."""
     if isinstance(error, type):
         error = error()
-    session.raised.append(error)
+    mark_raised(error)
     return error
 
 
@@ -211,12 +214,12 @@ def _staged(function: Any, cells: Cells, names: Sequence[str], line: int) -> _Si
             described.append((v, parts, places))
         return leaves
 
-    count = len(session.raised)
+    since = next(numbers)
     try:
         with session.staged():
             program = stage(run, [], f"a branch at line {line}", [])
     except BaseException as error:
-        if not any(error is e for e in session.raised[count:]):
+        if raised_since(error) < since:
             raise
         return _Side(None, [], [], 0, [], error)  # type: ignore[arg-type]
     finally:

@@ -42,6 +42,7 @@ from lazynp.transforms.control._state import (
     equations,
     involved,
     kind,
+    raised_since,
     session,
     truth,
     undecided,
@@ -150,7 +151,7 @@ def _attempt(
         raise OtherType(f"line {carry.line}: {type(error).__name__}: {error}") from None
     except Exception as error:
         bind_all(carry.cells.values(), carry.before)
-        if any(error is e for e in session.raised) or undecided(rounds.length):
+        if raised_since(error) or undecided(rounds.length):
             raise
         return f"line {carry.line}: {type(error).__name__}: {error}"
 

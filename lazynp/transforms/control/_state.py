@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 import time
@@ -42,7 +43,6 @@ class Session(threading.local):
         self.depth = 0  # of staged bodies and branches
         self.exact = False  # whether a loop is unrolled rather than that an int may grow large
         self.fresh: dict[int, tuple[Any, int]] = {}  # lists and dicts, and the depth of each
-        self.raised: list[BaseException] = []  # by a `raise` of the user's
         self.shown: list[Any] = []  # traced values in the messages of exceptions
         self.limit = LIMIT
         # by id, the user's functions that were traced, where anything that Python could notice is
@@ -56,6 +56,7 @@ class Session(threading.local):
         self.growth: Any = None  # lists to which the rounds of the innermost loop may append
         self.draws: Any = None  # what draws random numbers, in a loop that is running
         self.drew = False  # whether a random number was asked for
+        self.number = 0  # of the function
         self.handlers: list[tuple[int, Any]] = []  # of each `try` that runs: line, and types
         self.within: dict[int, Any] = {}  # by id: jitted functions that are being traced, plain
         self.recursive = 0  # calls of functions, by themselves, deep in staged bodies
@@ -82,7 +83,8 @@ class Session(threading.local):
     def tracing(self, mode: str, notes: list[str], within: dict[int, Any]) -> Any:
         """Trace a function; another may be traced meanwhile. within: see there."""
         before = dict(self.__dict__)
-        self.mode, self.notes, self.depth, self.fresh, self.raised = mode, notes, 0, {}, []
+        self.mode, self.notes, self.depth, self.fresh = mode, notes, 0, {}
+        self.number = next(numbers)
         self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
         self.scopes, self.shown = {}, []
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
@@ -145,10 +147,24 @@ class Session(threading.local):
             yield self.strict
 
 
+# Exceptions are marked: to keep one would keep its frames, and arrays in them.
+numbers = itertools.count(1)
+
+
+def mark_raised(error: Any) -> None:
+    """A `raise` of the user's raises this exception now."""
+    with suppress(AttributeError):
+        error.by_raise = session.number, next(numbers)
+
+
+def raised_since(error: Any) -> int:
+    """When a `raise` in the function that is being traced has raised it; 0 if none has."""
+    number, when = getattr(error, "by_raise", (0, 0))
+    return when if number == session.number else 0
+
+
 def note_depth(error: Any, depth: int) -> None:
-    """Note on an exception the staged body that it comes from. (To keep it would keep its frames,
-    and arrays in them.)
-    """
+    """Note on an exception the staged body that it comes from."""
     if not hasattr(error, "staged_depth"):
         with suppress(AttributeError):
             error.staged_depth = depth

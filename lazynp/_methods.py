@@ -279,6 +279,8 @@ def _construct(
     """`numpy.ndarray(...)`. A view of a lazy array, also by its `data`. For other writable memory,
     a NumPy array in it; for read-only memory, a copy. Without a buffer, zeros.
     """
+    if np.ndarray in cls.__mro__:  # a class of NumPy's, as old pickles name it
+        return np.ndarray.__new__(cls, shape, dtype, buffer, offset, strides, order)
     if cls is not NDArray:  # derived from it, and lazy
         made = _construct(NDArray, shape, dtype, buffer, offset, strides, order)
         return of_class(cls, made if isinstance(made, Array) else new_array(from_host(made)), None)

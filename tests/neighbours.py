@@ -52,11 +52,36 @@ class Package:
 
 
 PACKAGES = (
-    Package("emcee", "3.1.6", "Markov chains", "src/emcee/tests", source="src"),
+    Package("ahrs", "0.4.0", "attitude estimation"),
+    Package("autograd", "1.9.1", "derivatives", without="-o required_plugins="),
+    Package("colour-science", "0.4.7", "colour", "colour/algebra",
+            needs="scipy imageio typing-extensions"),
+    Package("control", "0.10.2", "control systems",
+            "control/tests/statesp_test.py control/tests/xferfcn_test.py control/tests/mateqn_test.py",
+            needs="scipy matplotlib"),
+    Package("emcee", "3.1.6", "Markov chains", "src/emcee/tests/unit", source="src"),
     Package("filterpy", "2.0.0", "Kalman filters", "filterpy"),
-    Package("rowan", "1.3.2", "quaternions"),
+    Package("lmfit", "1.3.4", "curve fitting", "tests/test_model.py tests/test_parameters.py tests/test_lineshapes.py",
+            needs="asteval uncertainties dill"),
+    Package("meshio", "5.3.5", "meshes", source="src", needs="rich"),
+    Package("npx", "0.1.8", "extensions of NumPy", source="src"),
+    Package("opt_einsum", "3.4.0", "contractions", "opt_einsum/tests/test_contract.py opt_einsum/tests/test_input.py"),
+    Package("patsy", "1.0.3", "statistical formulas", "patsy/test_build.py patsy/test_highlevel.py"),
+    Package("periodictable", "1.7.1", "chemistry", "test", needs="pyparsing"),
+    Package("pint", "0.25.3", "units", "pint/testsuite/test_numpy.py pint/testsuite/test_numpy_func.py",
+            needs="flexcache flexparser platformdirs typing-extensions"),
+    Package("pvlib", "0.16.1", "solar power", "tests/test_irradiance.py tests/test_solarposition.py",
+            needs="pandas pytz requests h5py"),
+    Package("pyabel", "0.9.1", "inverse Abel transform", "abel/tests", needs="scipy six"),
+    Package("pycollada", "0.9.3", "3-D models", "collada/tests", needs="python-dateutil"),
+    Package("pytransform3d", "3.17.0", "transformations", "pytransform3d", needs="lxml scipy matplotlib"),
+    Package("quantities", "0.16.4", "units", "quantities/tests"),
+    Package("spatialmath-python", "1.1.18", "poses", needs="ansitable scipy matplotlib typing_extensions"),
+    Package("svgpathtools", "1.8.0", "curves", "test", needs="svgwrite scipy"),
+    Package("tensorly", "0.10.0", "tensors", "tensorly/tenalg tensorly/tests", needs="scipy"),
     Package("transforms3d", "0.4.2", "rotations", "transforms3d"),
-    Package("vg", "2.0.0", "vectors", "vg"),
+    Package("uncertainties", "3.2.3", "propagation of errors"),
+    Package("unyt", "3.2.0", "units", "unyt/tests", needs="sympy packaging"),
 )
 
 
@@ -268,6 +293,12 @@ def line(r: Result, about: str) -> str:
     )
 
 
+def shown(wrong: Sequence[str]) -> list[str]:
+    """The first of these, one a line."""
+    more = len(wrong) - 12
+    return [*wrong[:12], f"... and {more} more"] if more > 0 else list(wrong)
+
+
 def table(results: Sequence[Result]) -> str:
     """The table, the mean, and the reasons of what is different."""
     kinds = {p.name: p for p in PACKAGES}
@@ -324,7 +355,7 @@ def main() -> None:
     with concurrent.futures.ThreadPoolExecutor(max(args.jobs, 1)) as pool:
         for package, result in zip(chosen, pool.map(examine, chosen), strict=True):
             results.append(result)
-            print(line(result, package.about), *result.wrong, sep="\n    ", flush=True)
+            print(line(result, package.about), *shown(result.wrong), sep="\n    ", flush=True)
     known = remembered(results)
     if args.write:
         write(table(known))

@@ -198,3 +198,30 @@ def test_scalars_pass_for_numpys() -> None:
     assert lazynp.jit(lambda x, i: x[i])(x, lazynp.arange(4).max()) == 3.0
     assert lazynp.array([x[1], 2.0]).tolist() == [1.0, 2.0]
     assert copy.deepcopy(x[3]) == 3.0 and pickle.loads(pickle.dumps(x[3])) == 3.0
+
+
+def test_functions_have_an_implementation_that_asks_nobody() -> None:
+    """Packages call it in their `__array_function__`."""
+
+    class Refusing:
+        def __array_function__(self, *args: Any) -> Any:
+            return NotImplemented
+
+    x = [3.0, 1.0]
+    for np_ in (np, lazynp):
+        assert np_.average._implementation(x) == 2.0
+        assert np_.sort._implementation(x).tolist() == [1.0, 3.0]
+        assert np_.array2string._implementation(np_.asarray(x)) == "[3. 1.]"
+        with pytest.raises(TypeError):
+            np_.average(Refusing())
+    rooms = (np, lazynp), (np.linalg, lazynp.linalg), (np.fft, lazynp.fft)
+    without = {"save", "savez", "savez_compressed"}  # lazynp's own, which NumPy's classes do not ask
+    for numpys, ours in rooms:
+        having = [n for n in numpys.__all__ if hasattr(getattr(numpys, n), "_implementation")]
+        assert {n for n in having if not hasattr(getattr(ours, n), "_implementation")} <= without
+
+
+def test_results_of_linalg_have_their_half_public_names() -> None:
+    for np_ in (np, lazynp):
+        assert type(np_.linalg.eig(np_.eye(2))) is np_.linalg._linalg.EigResult
+        assert type(np_.linalg.qr(np_.eye(2))) is np_.linalg._linalg.QRResult

@@ -102,6 +102,7 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
 
     made: Any = call
     made.__module__ = module
+    made._implementation = function  # NumPy's name for what asks nobody
     made.__code__ = made.__code__.replace(co_name=function.__name__)  # for tracebacks and profiles
     catching.add(made.__code__)
     public = in_front_too(function, made)

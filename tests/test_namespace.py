@@ -225,3 +225,10 @@ def test_results_of_linalg_have_their_half_public_names() -> None:
     for np_ in (np, lazynp):
         assert type(np_.linalg.eig(np_.eye(2))) is np_.linalg._linalg.EigResult
         assert type(np_.linalg.qr(np_.eye(2))) is np_.linalg._linalg.QRResult
+
+
+def test_methods_have_their_names() -> None:
+    x, y = np.ones((2, 2)), lazynp.ones((2, 2))
+    names = [n for n in dir(np.ndarray) if not n.startswith("_") and callable(getattr(x, n))]
+    odd = {n: getattr(y, n).__name__ for n in names if getattr(y, n).__name__ != n}
+    assert odd in ({}, {"conj": "conjugate"}, {"conjugate": "conj"})

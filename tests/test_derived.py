@@ -419,3 +419,29 @@ def test_numpys_classes_are_made_as_they_are_named() -> None:
             made = np.ndarray.__new__(kind, (2, 0), "i4")
             assert type(made) is kind
             assert (made.shape, made.dtype) == ((2, 0), numpy.dtype("i4"))
+
+
+def _wrapping(np: Any) -> Any:
+    class Wrapping:
+        """Lends every attribute of the array inside, and converts itself to it."""
+
+        def __init__(self, values: Any) -> None:
+            self.values = np.asarray(values)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.values, name)
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return self.values
+
+    return Wrapping
+
+
+@pytest.mark.parametrize("dtype", [None, "f4"])
+def test_what_lends_an_arrays_attributes_is_converted(dtype: Any) -> None:
+    for np in (numpy, lazynp):
+        x, y = _wrapping(np)([3.0, 4.0]), np.zeros(3)
+        assert np.asarray(x, dtype=dtype).tolist() == [3.0, 4.0]
+        assert np.asarray(x, dtype=dtype).dtype == (dtype or float)
+        np.put(y, [0, 2], x)
+        assert y.tolist() == [3.0, 0.0, 4.0]

@@ -397,7 +397,9 @@ def test_arrays_of_derived_classes_are_formatted_by_their_class() -> None:
         x = np.asarray([1.0, 2.0]).view(_printed(np))
         assert f"{x}" == "of its class"
         assert f"{x[0]:.2f} {x[:1].reshape(())!s}" == "1.00 of its class"
-        with pytest.raises(TypeError, match=r"unsupported format string passed to Printed.__format"):
+        with pytest.raises(
+            TypeError, match=r"unsupported format string passed to Printed.__format"
+        ):
             format(x, ".2f")
 
 

@@ -214,8 +214,20 @@ def test_functions_have_an_implementation_that_asks_nobody() -> None:
         assert np_.array2string._implementation(np_.asarray(x)) == "[3. 1.]"
         with pytest.raises(TypeError):
             np_.average(Refusing())
+        with pytest.raises(TypeError):
+            np_.lib.stride_tricks.sliding_window_view(Refusing(), 2)
+        kind = type("Refused", (np_.ndarray,), {"__array_function__": Refusing.__array_function__})
+        derived = np_.asarray([x, x]).view(kind)
+        for function in (np_.flip, np_.sort, np_.reshape):
+            assert type(function._implementation(derived, -1)) is kind
+            with pytest.raises(TypeError):
+                function(derived, -1)
     rooms = (np, lazynp), (np.linalg, lazynp.linalg), (np.fft, lazynp.fft)
-    without = {"save", "savez", "savez_compressed"}  # lazynp's own, which NumPy's classes do not ask
+    without = {
+        "save",
+        "savez",
+        "savez_compressed",
+    }  # lazynp's own, which NumPy's classes do not ask
     for numpys, ours in rooms:
         having = [n for n in numpys.__all__ if hasattr(getattr(numpys, n), "_implementation")]
         assert {n for n in having if not hasattr(getattr(ours, n), "_implementation")} <= without

@@ -389,7 +389,8 @@ _BEGIN, _END = "<!-- packages: begin -->", "<!-- packages: end -->"
 _HEAD = """\
 Written by `python -m tests.neighbours --write` (`make neighbours` runs it): packages from PyPI,
 their own tests, unedited, with `python -m pytest` and with `python -m lazynp -m pytest`. Seconds
-are CPU time of the whole run, imports and compilation included.
+are CPU time of the whole run, imports and compilation included; of some packages a part of the
+tests runs. What fails with both, often wants files that the source on PyPI lacks.
 
 | package | | tests | failing with both | different | NumPy | lazynp | ratio |
 |---|---|---|---|---|---|---|---|

@@ -215,6 +215,8 @@ def environment() -> None:
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
         _pip("install", "-qq", "--editable", str(ROOT), "pytest", "hypothesis")
+    compiled = [str(PYTHON), "-m", "compileall", "-q", str(ROOT / "lazynp")]  # as when installed
+    subprocess.run(compiled, check=True)
 
 
 def _unpack(archive: Path, into: Path) -> None:

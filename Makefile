@@ -35,7 +35,7 @@ PURE_SUITE = $(filter-out %/test_creation.py %/test_host_dtypes.py %/test_stride
 # the doctests of lazynp and of the documents
 DOCTESTS = lazynp $(wildcard README.md docs/*.md)
 
-.PHONY: everything demo test search soak test-full lint format doctest docs bench dist clean
+.PHONY: everything demo test search soak neighbours test-full lint format doctest docs bench dist clean
 .NOTPARALLEL:
 .PRECIOUS: $(VENV)/.installed-%
 
@@ -85,6 +85,10 @@ search: $(VENV)/.installed-test
 # Processes that do what programs do over weeks; what it finds is printed with its seed.
 soak: $(VENV)/.installed-test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.soak $(MINUTES)
+
+# The tests of packages from PyPI, with NumPy and with lazynp; ONLY="emcee rowan" for some of them.
+neighbours: $(VENV)/.installed-test
+	$(BIN)/python -m tests.neighbours --jobs $(JOBS) $(ONLY)
 
 test-full: $(VENV)/.installed-test
 	for tier in compiled adaptive reference; do for suite in $(SUITE); do \

@@ -222,6 +222,7 @@ EXAMPLES |= {
 GONE = {
     "collective": "`vmap` replaces it by reductions over the examples",
     "custom_linear": "reverse mode replaces it by the rule of the `custom_vjp`",
+    "call_once": "a function of sizes, run by the reference rules at a size that comes once",
     "check": "findings are a result of the program; the call that runs it raises the error",
 }
 # SciPy and Python run these.

@@ -179,7 +179,10 @@ def _index(self: Array) -> int:
 
 
 def _format(self: Array, spec: str) -> str:
-    return description(self._read()) or format(seen_of(self), spec)
+    described = description(self._read())
+    if described or not isinstance(self, Subclass) or not self.ndim:
+        return described or format(seen_of(self), spec)
+    return object.__format__(self, spec)  # as its class prints it
 
 
 def _item(self: Array, *args: Any) -> Any:

@@ -29,11 +29,12 @@ from lazynp._operators import attach_operators, operator_names
 from lazynp._overrides import Overridden
 from lazynp._ownership import has_other_names
 from lazynp._recorder import staged
+from lazynp._steps import Reshape
 from lazynp._strides import (
     fortran_order,
     layout,
 )
-from lazynp._views import showing
+from lazynp._views import showing, view
 from lazynp.functions import (
     _memory,
     _subclass,
@@ -279,6 +280,8 @@ def _construct(
     """`numpy.ndarray(...)`. A view of a lazy array, also by its `data`. For other writable memory,
     a NumPy array in it; for read-only memory, a copy. Without a buffer, zeros.
     """
+    if np.ndarray in cls.__mro__:  # a class of NumPy's, as old pickles name it
+        return np.ndarray.__new__(cls, shape, dtype, buffer, offset, strides, order)
     if cls is not NDArray:  # derived from it, and lazy
         made = _construct(NDArray, shape, dtype, buffer, offset, strides, order)
         return of_class(cls, made if isinstance(made, Array) else new_array(from_host(made)), None)
@@ -301,6 +304,9 @@ def _construct(
 
 def _within(buffer: Array, shape: Any, dtype: Any, offset: int, strides: Any, order: Any) -> Array:
     """A view of these bytes of an array."""
+    whole = not offset and strides is None and order in (None, "C") and buffer.dtype == dtype
+    if whole and dtype is not None and buffer.shape == shape:  # as a class derived is often made
+        return view(buffer, Reshape(buffer.shape))
     memory = np.empty(buffer.aval.nbytes, "b")  # for NumPy to look at, never read
     like = np.ndarray(shape, dtype, memory, offset, strides, order)
     if offset % like.itemsize or buffer.dtype != like.dtype:
@@ -365,10 +371,13 @@ def _attach() -> None:
     Array.__new__ = _construct  # type: ignore[method-assign]
     Scalar.__new__ = _construct_scalar  # type: ignore[method-assign]
     Array.__init__ = lambda *args, **kwargs: None  # type: ignore[method-assign]
-    for name, function in (_METHODS | _conversions.METHODS | _attributes.METHODS).items():
+    methods = _METHODS | _conversions.METHODS | _attributes.METHODS | _memory.METHODS
+    for name, function in methods.items():
+        if name[0] != "_":
+            python = function.__call__.__self__  # behind its front
+            if not hasattr(np.ndarray, python.__name__):
+                python.__name__ = name  # packages ask a method for its name
         setattr(NDArray if name in _OF_CONTAINERS else Array, name, function)
-    for name, function in _memory.METHODS.items():
-        setattr(Array, name, function)
     for name, function in _memory.SCALAR_METHODS.items():
         setattr(Scalar, name, function)
     for name, accessors in (PROPERTIES | _memory.PROPERTIES).items():

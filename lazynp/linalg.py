@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy.linalg as _numpy
 
+from lazynp.functions import linear_algebra as _linalg  # noqa: F401 - packages name its EigResult
 from lazynp.functions._dispatch import make_overridable as _make_overridable
 from lazynp.functions.linear_algebra import (
     LinAlgError as LinAlgError,

@@ -87,6 +87,7 @@ _ONCE = (
     "functions/test_series.py", "test_adding_a_function.py", "test_benchmarks.py",
     "test_clock.py", "test_collector.py", "test_coverage_page.py", "test_devices.py",
     "test_in_place_programs.py", "test_index.py", "test_loading.py", "test_loops_with_state.py",
+    "test_neighbour_packages.py",
     "test_on_devices.py", "test_placed.py", "test_rooms.py", "test_scale_figures.py",
     "test_script.py", "test_temporaries.py", "transforms/test_bounded_loops.py",
     "transforms/test_buckets.py", "transforms/test_control.py",

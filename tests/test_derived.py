@@ -382,3 +382,68 @@ def test_functions_are_pickled_by_name(name: str) -> None:
     function: Any = functools.reduce(getattr, name.split("."), lazynp)
     assert pickle.loads(pickle.dumps(function)) is function and copy.deepcopy(function) is function
     assert function.__name__ == name.split(".")[-1]
+
+
+def _printed(np: Any) -> Any:
+    class Printed(np.ndarray):
+        def __str__(self) -> str:
+            return "of its class"
+
+    return Printed
+
+
+def test_arrays_of_derived_classes_are_formatted_by_their_class() -> None:
+    for np in (numpy, lazynp):
+        x = np.asarray([1.0, 2.0]).view(_printed(np))
+        assert f"{x}" == "of its class"
+        assert f"{x[0]:.2f} {x[:1].reshape(())!s}" == "1.00 of its class"
+        with pytest.raises(
+            TypeError, match=r"unsupported format string passed to Printed.__format"
+        ):
+            format(x, ".2f")
+
+
+@pytest.mark.parametrize("kind", ["longdouble", "clongdouble", "float64"])
+def test_results_without_axes_are_of_the_derived_class(kind: str) -> None:
+    for np in (numpy, lazynp):
+        derived, number = _printed(np), getattr(numpy, kind)(2.0)
+        x = np.asarray(3.0).view(derived)
+        for result in (x * number, number * x, np.multiply(x, number), np.exp2(number * x)):
+            assert type(result) is derived
+            assert (result.dtype, result.shape) == (numpy.dtype(kind), ())
+        assert complex((x * number)[()]) == 6.0
+
+
+def test_numpys_classes_are_made_as_they_are_named() -> None:
+    """As `numpy.ndarray` in an old pickle, where the program's own module calls `__new__`."""
+    for kind in (numpy.ndarray, numpy.recarray):
+        for np in (numpy, lazynp):
+            made = np.ndarray.__new__(kind, (2, 0), "i4")
+            assert type(made) is kind
+            assert (made.shape, made.dtype) == ((2, 0), numpy.dtype("i4"))
+
+
+def _wrapping(np: Any) -> Any:
+    class Wrapping:
+        """Lends every attribute of the array inside, and converts itself to it."""
+
+        def __init__(self, values: Any) -> None:
+            self.values = np.asarray(values)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.values, name)
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return self.values
+
+    return Wrapping
+
+
+@pytest.mark.parametrize("dtype", [None, "f4"])
+def test_what_lends_an_arrays_attributes_is_converted(dtype: Any) -> None:
+    for np in (numpy, lazynp):
+        x, y = _wrapping(np)([3.0, 4.0]), np.zeros(3)
+        assert np.asarray(x, dtype=dtype).tolist() == [3.0, 4.0]
+        assert np.asarray(x, dtype=dtype).dtype == (dtype or float)
+        np.put(y, [0, 2], x)
+        assert y.tolist() == [3.0, 0.0, 4.0]

@@ -198,3 +198,49 @@ def test_scalars_pass_for_numpys() -> None:
     assert lazynp.jit(lambda x, i: x[i])(x, lazynp.arange(4).max()) == 3.0
     assert lazynp.array([x[1], 2.0]).tolist() == [1.0, 2.0]
     assert copy.deepcopy(x[3]) == 3.0 and pickle.loads(pickle.dumps(x[3])) == 3.0
+
+
+def test_functions_have_an_implementation_that_asks_nobody() -> None:
+    """Packages call it in their `__array_function__`."""
+
+    class Refusing:
+        def __array_function__(self, *args: Any) -> Any:
+            return NotImplemented
+
+    x = [3.0, 1.0]
+    for np_ in (np, lazynp):
+        assert np_.average._implementation(x) == 2.0
+        assert np_.sort._implementation(x).tolist() == [1.0, 3.0]
+        assert np_.array2string._implementation(np_.asarray(x)) == "[3. 1.]"
+        with pytest.raises(TypeError):
+            np_.average(Refusing())
+        with pytest.raises(TypeError):
+            np_.lib.stride_tricks.sliding_window_view(Refusing(), 2)
+        kind = type("Refused", (np_.ndarray,), {"__array_function__": Refusing.__array_function__})
+        derived = np_.asarray([x, x]).view(kind)
+        for function in (np_.flip, np_.sort, np_.reshape):
+            assert type(function._implementation(derived, -1)) is kind
+            with pytest.raises(TypeError):
+                function(derived, -1)
+    rooms = (np, lazynp), (np.linalg, lazynp.linalg), (np.fft, lazynp.fft)
+    without = {
+        "save",
+        "savez",
+        "savez_compressed",
+    }  # lazynp's own, which NumPy's classes do not ask
+    for numpys, ours in rooms:
+        having = [n for n in numpys.__all__ if hasattr(getattr(numpys, n), "_implementation")]
+        assert {n for n in having if not hasattr(getattr(ours, n), "_implementation")} <= without
+
+
+def test_results_of_linalg_have_their_half_public_names() -> None:
+    for np_ in (np, lazynp):
+        assert type(np_.linalg.eig(np_.eye(2))) is np_.linalg._linalg.EigResult
+        assert type(np_.linalg.qr(np_.eye(2))) is np_.linalg._linalg.QRResult
+
+
+def test_methods_have_their_names() -> None:
+    x, y = np.ones((2, 2)), lazynp.ones((2, 2))
+    names = [n for n in dir(np.ndarray) if not n.startswith("_") and callable(getattr(x, n))]
+    odd = {n: getattr(y, n).__name__ for n in names if getattr(y, n).__name__ != n}
+    assert odd in ({}, {"conj": "conjugate"}, {"conjugate": "conj"})

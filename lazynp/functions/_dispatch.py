@@ -105,6 +105,7 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
 
     made: Any = call
     made.__module__ = module
+    made._implementation = functools.partial(_without_asking, function)  # NumPy's name for it
     made.__code__ = made.__code__.replace(co_name=function.__name__)  # for tracebacks and profiles
     catching.add(made.__code__)
     public = in_front_too(function, made)
@@ -131,6 +132,12 @@ def _usual(args: Any, kwargs: Any) -> Any:
     return found
 
 
+def _without_asking(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """The function as it is for arrays of derived classes that do not override it."""
+    derived = [v for v in tree_flatten((args, kwargs))[0] if isinstance(v, Subclass)]
+    return _by_class(function, derived[0], args, kwargs) if derived else function(*args, **kwargs)
+
+
 def _ask_each(operands: Any) -> None:
     for x in operands:
         if not isinstance(x, Array) and overrides(x):
@@ -142,12 +149,19 @@ def _of_derived(public: Any, function: Any, x: Any, args: Any, kwargs: Any) -> A
     leaves = [v for v in tree_flatten((args, kwargs))[0] if overrides(v) and type(v) is not Scalar]
     leaves.sort(key=lambda v: type(v) is NDArray)  # ask the derived classes first
     kinds = list(dict.fromkeys(map(type, leaves)))
+    refused = bool(leaves)
     for v in leaves:
         if type(v).__array_function__ in (_function_of_derived, _ARRAY.__array_function__):
+            refused = False
             continue  # this class defers to the next
         done = v.__array_function__(public, kinds, args, kwargs)
         if done is not NotImplemented:
             return done
+    if refused:
+        raise TypeError(
+            f"no implementation found for 'numpy.{function.__name__}' on types that implement "
+            f"__array_function__: {kinds}"
+        )
     return _by_class(function, x, args, kwargs)
 
 

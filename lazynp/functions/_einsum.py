@@ -42,6 +42,9 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         kwargs["optimize"] = optimize
         return host_into(np.einsum, *_arguments(form, arrays), out=out, **kwargs)
     order = order_argument(kwargs.get("order", "K"))
+    if "casting" in kwargs:
+        np.can_cast("?", "?", kwargs["casting"])  # raises for what is no rule
+    np.dtype(kwargs.get("dtype"))  # or no dtype
     plan = _plan(form, arrays, optimize)
     view = out is None and _sums_nothing(plan)  # then NumPy ignores the dtype
     results = arrays if view else [cast(a, _dtype(arrays, out, kwargs)) for a in arrays]

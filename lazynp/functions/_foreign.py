@@ -29,7 +29,7 @@ def from_foreign(x: Any, *, lazily: bool = True) -> Any:
     """
     if isinstance(x, type):
         return x
-    if isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "__dlpack_device__"):
+    if isinstance(x, (np.ndarray, np.generic)) or not hasattr(type(x), "__dlpack_device__"):
         check(x)
         return _converted(x) if lazily else x
     check(x)

@@ -106,6 +106,9 @@ def hosted(function: Callable[P, Any]) -> Callable[P, Any]:
 
     call.__doc__ = f"`numpy.{name}`, run by NumPy on the values of its arguments."
     call.__module__, call.__qualname__ = _room(call.__module__), name  # so that pickle finds it
+    implementation = getattr(function, "_implementation", None)
+    if implementation is not None:  # the name that NumPy's functions have for what asks no argument
+        call._implementation = functools.partial(host_call, implementation)  # type: ignore[attr-defined]
     hooks = on_host_call, observers
     return in_front("hosted", call, function=function, hooks=hooks, handle=to_device)
 

@@ -68,6 +68,9 @@ class Subclass(NDArray):
                 scalar = isinstance(result, Scalar)
                 array = new_array(result._read()) if scalar else result
                 wrapped.append(first.__array_wrap__(array, (function, inputs, k), scalar))
+            elif isinstance(result, np.generic):  # of a dtype that NumPy computes
+                array = new_array(from_host(np.asarray(result)))
+                wrapped.append(first.__array_wrap__(array, (function, inputs, k), True))
             else:
                 wrapped.append(result)
         return tuple(wrapped) if isinstance(done, tuple) else wrapped[0]

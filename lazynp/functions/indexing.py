@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _views
-from lazynp._array import Array, NDArray, from_host, new_array, write_lock
+from lazynp._array import Array, NDArray, array_of, from_host, new_array, write_lock
 from lazynp._dimensions import require_some, table
 from lazynp._extents import broadcast_shapes, known_empty, same_shape
 from lazynp._sizes import sized, smallest, undecided
@@ -174,7 +174,8 @@ def _refusing(value: Any, dtype: np.dtype[Any]) -> Any:
     """
     if isinstance(value, (Array, np.ndarray, np.generic)) or traced(value):
         return value
-    return np.array(value, dtype)
+    made = array_of(value)
+    return made if isinstance(made, Array) else np.array(made, dtype)
 
 
 def _along_axis(shape: tuple[int, ...], indices: Array, axis: int) -> tuple[Array, ...]:

@@ -168,6 +168,8 @@ def _has_no_hooks(kind: Any) -> bool:
 def _in_class(first: Any, result: Any) -> Any:
     if type(result) is Scalar:
         result = new_array(result._read())
+    elif isinstance(result, np.generic):  # of a dtype that NumPy computes
+        result = new_array(from_host(np.asarray(result)))
     return of_class(type(first), result, first) if type(result) is NDArray else result
 
 

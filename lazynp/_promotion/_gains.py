@@ -12,6 +12,7 @@ from lazynp.transforms.control import CannotStage
 FASTER = 0.8  # a program must take less than this part of Python's time
 _RUNS = 3  # of a program, before it is said to be slow: memory may be new, the machine busy
 _LOST = 2.0  # of Python's time: such a run needs no other
+_NEVER = math.inf  # where copying takes longer than the rounds
 # Of Python's time, by an estimate of what one core takes at least: such a program is not even
 # tried. Cores share the memory, so that more of them help less than their number says.
 HOPELESS = FASTER * math.sqrt(os.cpu_count() or 1)
@@ -63,14 +64,14 @@ class Gains:
         slower = Slower(f"it takes {seconds / self.rate / complete:.1f} of Python's time")
         if complete < count or count >= most or count <= fewest or seconds > allowed:
             raise slower
-        copying, _ = self._tried(run, fewest)
-        seconds = min(seconds, self._tried(run, count)[0])  # memory was new
+        copying, _ = self._tried(run, fewest, _NEVER)
+        seconds = min(seconds, self._tried(run, count, _NEVER)[0])  # memory was new
         while seconds < _TOLD * copying:
             more = min(_MORE * count, most)
             if more == count or copying + (seconds - copying) * more / count > allowed:
                 raise slower
             count = more
-            seconds, complete = self._tried(run, count)
+            seconds, complete = self._tried(run, count, _NEVER)
             if seconds <= FASTER * self.rate * complete:
                 return count, seconds
             if complete < count:
@@ -86,13 +87,18 @@ class Gains:
             raise slower
         return count, seconds
 
-    def _tried(self, run: Callable[[int], tuple[float, int]], count: int) -> tuple[float, int]:
+    def _tried(
+        self, run: Callable[[int], tuple[float, int]], count: int, lost: float = _LOST
+    ) -> tuple[float, int]:
+        """The least time of some runs, and how many rounds were complete. lost: of Python's time; a
+        run that takes longer needs no other.
+        """
         least = float("inf")
         for _ in range(_RUNS):
             seconds, complete = run(count)
             least, complete = min(least, seconds), max(complete, 1)
             python = self.rate * complete
-            if least <= FASTER * python or least > _LOST * python:
+            if least <= FASTER * python or least > lost * python:
                 break
         return least, complete  # type: ignore[possibly-undefined]
 

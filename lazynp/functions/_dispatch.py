@@ -116,7 +116,11 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
 def _usual(args: Any, kwargs: Any) -> Any:
     """The first array of the one derived class among the arguments, if it leaves functions to us
     and nothing else could take over; else None. To find out by trying takes ten times as long.
+    In a list, it is the first one.
     """
+    heads = [x[0] if type(x) in (list, tuple) and x else x for x in args]
+    if not any([is_derived(type(x)) for x in heads if type(x) not in SIMPLE]):
+        return None  # lists may be long
     found: Any = None
     for argument in (*args, *kwargs.values()):
         for x in argument if type(argument) in (list, tuple) else (argument,):

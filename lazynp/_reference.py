@@ -64,11 +64,11 @@ watched: dict[int, Watched] = {}  # by identity of the node, which another node 
 def note_read(nodes: list[Node]) -> None:
     """Note that a program reads these, or that they were asked for."""
     if watched:
-        for (
-            seen
-        ) in watched.values():  # another node may have the value by now: of an array, written
+        # by value: another node may have it by now, if an array was written
+        read = {id(a[VALUE]) for a in nodes}
+        for seen in watched.values():
             buffer = seen.buffer()
-            if buffer is not None and any([a[VALUE] is buffer for a in nodes]):
+            if buffer is not None and id(buffer) in read:
                 seen.read = True
 
 

@@ -64,13 +64,10 @@ class Subclass(NDArray):
         for k, result in enumerate(results):
             if outs is not None and outs[k] is not None:
                 wrapped.append(outs[k])
-            elif isinstance(result, Array):
-                scalar = isinstance(result, Scalar)
-                array = new_array(result._read()) if scalar else result
+            elif isinstance(result, (Array, np.generic)):
+                scalar = isinstance(result, (Scalar, np.generic))
+                array = _array_of_result(result)
                 wrapped.append(first.__array_wrap__(array, (function, inputs, k), scalar))
-            elif isinstance(result, np.generic):  # of a dtype that NumPy computes
-                array = new_array(from_host(np.asarray(result)))
-                wrapped.append(first.__array_wrap__(array, (function, inputs, k), True))
             else:
                 wrapped.append(result)
         return tuple(wrapped) if isinstance(done, tuple) else wrapped[0]
@@ -101,13 +98,19 @@ def _rebuilt(kind: type) -> Any:
     return of_class(kind, new_array(from_host(np.empty(0))), None)
 
 
+def _of_kind(kind: Any, x: Array) -> Any:
+    """A handle of this class with the value of an array. Of a view, a view."""
+    made = object.__new__(kind)
+    made._node, made._base, made._flags = x._node, x._base, x._flags
+    made._seen, made._order = x._seen, x._order
+    if x._base is not None:
+        made._path = x._path
+    return made
+
+
 def of_class(kind: Any, array: Array, source: Any) -> Any:
     """Make this array, which nothing else refers to, an instance of a subclass."""
-    made = object.__new__(kind)
-    made._node, made._base, made._flags = array._node, array._base, array._flags
-    made._seen, made._order = array._seen, array._order
-    if array._base is not None:
-        made._path = array._path
+    made = _of_kind(kind, array)
     if made.__array_finalize__ is not None:
         made.__array_finalize__(source)
     return made
@@ -148,10 +151,8 @@ def derived_first(function: Callable[..., Any], other: Callable[..., Any]) -> Ca
 
 
 _KNOWN = frozenset({NDArray, Scalar, *SCALAR_DTYPES, *AVALS})
-
-
 _HOOKS = Subclass.__array_ufunc__, Subclass.__array_wrap__
-_of_type = type.__getattribute__  # that of the metaclass, which is asked else, is ours
+_of_type = type.__getattribute__  # the metaclass has one of its own, in Python
 
 
 def is_derived(kind: Any) -> bool:
@@ -165,11 +166,17 @@ def _has_no_hooks(kind: Any) -> bool:
     return (_of_type(kind, "__array_ufunc__"), _of_type(kind, "__array_wrap__")) == _HOOKS
 
 
-def _in_class(first: Any, result: Any) -> Any:
+def _array_of_result(result: Any) -> Any:
+    """A result without axes as an array; anything else unchanged."""
     if type(result) is Scalar:
-        result = new_array(result._read())
-    elif isinstance(result, np.generic):  # of a dtype that NumPy computes
-        result = new_array(from_host(np.asarray(result)))
+        return new_array(result._read())
+    if isinstance(result, np.generic):  # of a dtype that NumPy computes
+        return new_array(from_host(np.asarray(result)))
+    return result
+
+
+def _in_class(first: Any, result: Any) -> Any:
+    result = _array_of_result(result)
     return of_class(type(first), result, first) if type(result) is NDArray else result
 
 
@@ -181,19 +188,9 @@ _READING = {
 } | _REDUCTIONS  # fmt: skip
 
 
-def _plain(x: Any) -> NDArray:
-    """A plain array with the value of one of a derived class, for reading. Of a view, a view."""
-    made = object.__new__(NDArray)
-    made._node, made._base, made._flags = x._node, x._base, x._flags
-    made._seen, made._order = x._seen, x._order
-    if x._base is not None:
-        made._path = x._path
-    return made
-
-
 def _read(function: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
     """A reading method by a plain array. Views of that are views of the array itself."""
-    plain = _plain(self)
+    plain = _of_kind(NDArray, self)
     if args:
         args = [x if type(x) in SIMPLE else _plain_or_not(x) for x in args]
     result = function(plain, *args, **kwargs)
@@ -206,7 +203,7 @@ SIMPLE = _KNOWN | {slice, str, type, type(None), type(...)}
 
 
 def _plain_or_not(x: Any) -> Any:
-    return _plain(x) if _has_no_hooks(type(x)) else x
+    return _of_kind(NDArray, x) if _has_no_hooks(type(x)) else x
 
 
 def _kept(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,10 +7,10 @@ from lazynp.lowering import _hold_call, _holds, _lapack, _split_solvers, _stacks
 
 def register(text: str) -> None:
     """Make known the custom calls in a module's text. Call this before compiling or loading it."""
-    if "@lapack_" in text or '"lapack_' in text:
+    split = _stacks.SOLVER in text
+    if split or "@lapack_" in text or '"lapack_' in text:
         _lapack.register()
-    if _stacks.SOLVER in text:
-        _lapack.register()
+    if split:
         _split_solvers.register()
     if _stacks.FFT in text:
         _stacks.register()

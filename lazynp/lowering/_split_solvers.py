@@ -11,8 +11,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from lazynp.lowering import _compat
 from lazynp.lowering._builder import Builder, Value
 from lazynp.lowering._solvers import Lapack
@@ -68,6 +66,5 @@ def _tiles(sharding: Any, leading: int) -> tuple[tuple[int, ...], tuple[int, ...
     """
     if not sharding.is_tiled():
         return (1,) * leading, ()
-    dims = list(sharding.tile_assignment_dimensions())
-    order = np.array(sharding.tile_assignment_devices())
-    return tuple(dims[:leading]), tuple(order.ravel().tolist())
+    dims = sharding.tile_assignment_dimensions()
+    return tuple(dims[:leading]), tuple(sharding.tile_assignment_devices())

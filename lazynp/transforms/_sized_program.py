@@ -13,13 +13,21 @@ from typing import Any
 import numpy as np
 
 from lazynp import _cost
-from lazynp._avals import Aval, SizedAval, aval_of
+from lazynp._avals import Aval, aval_of
 from lazynp._dimensions import LONGEST
 from lazynp._extents import Numbers, mapped
 from lazynp._jaxpr import Jaxpr, Literal, Var
 from lazynp._memo import cached, drop_oldest
 from lazynp._sizes import Atom
-from lazynp.transforms._sizing import Required, Values, hosts_of, numbered, steps_of, with_values
+from lazynp.transforms._sizing import (
+    Required,
+    Values,
+    avals_with,
+    hosts_of,
+    numbered,
+    steps_of,
+    with_values,
+)
 from lazynp.transforms._unused import Unused
 
 Sizes = tuple[int, ...]
@@ -102,20 +110,7 @@ class Programs:
 
     def once(self, numbers: Values, sizes: Sequence[int]) -> Once | None:
         """A run by the reference rules. Raises the errors of sizes. None: it needs the jaxpr."""
-        known: dict[Aval, Aval] = {}
-
-        def aval(x: Aval) -> Aval:
-            if type(x) is not SizedAval:
-                return x
-            found = known.get(x)
-            if found is None:
-                shape = mapped(x.shape, numbers)
-                if any([n < 0 for n in shape]):
-                    raise ValueError("negative dimensions are not allowed")
-                found = known[x] = aval_of(shape, x.dtype, x.weak)
-            return found
-
-        params = []
+        aval, params = avals_with(numbers), []
         for step in steps_of(self.jaxpr):
             eqn, given = step.eqn, step.eqn.params
             if step.length and not numbers(given["length"]):

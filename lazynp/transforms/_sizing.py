@@ -120,14 +120,8 @@ def steps_of(jaxpr: Jaxpr) -> list[Step]:
     return list(map(Step, jaxpr.eqns))
 
 
-def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxpr:
-    """The jaxpr in which the variables of sizes have these values. sizes: those that its first
-    inputs hold, which become constants.
-    """
-    first = len(sizes)
-    env: dict[Operand, Operand] = {
-        v: Literal(np.int64(n), v.aval) for v, n in zip(jaxpr.inputs, sizes, strict=False)
-    }
+def avals_with(values: Values) -> Callable[[Aval], Aval]:
+    """What gives an aval these values for its sizes. Raises NumPy's error for a negative one."""
     known: dict[Aval, Aval] = {}
 
     def aval(x: Aval) -> Aval:
@@ -140,6 +134,18 @@ def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxp
                 raise ValueError("negative dimensions are not allowed")
         return found
 
+    return aval
+
+
+def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxpr:
+    """The jaxpr in which the variables of sizes have these values. sizes: those that its first
+    inputs hold, which become constants.
+    """
+    first = len(sizes)
+    env: dict[Operand, Operand] = {
+        v: Literal(np.int64(n), v.aval) for v, n in zip(jaxpr.inputs, sizes, strict=False)
+    }
+    aval = avals_with(values)
     inputs = [Var(aval(v.aval)) for v in jaxpr.inputs[first:]]
     env.update(zip(jaxpr.inputs[first:], inputs, strict=True))
     eqns = []

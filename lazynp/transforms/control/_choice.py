@@ -39,12 +39,12 @@ from lazynp.transforms.control._state import (
     mark_raised,
     numbers,
     numeric,
-    raised_since,
     session,
     truth,
     undecided,
     value_of,
     values_of,
+    when_raised,
 )
 
 _INT = np.dtype(np.int64)
@@ -219,7 +219,7 @@ def _staged(function: Any, cells: Cells, names: Sequence[str], line: int) -> _Si
         with session.staged():
             program = stage(run, [], f"a branch at line {line}", [])
     except BaseException as error:
-        if raised_since(error) < since:
+        if when_raised(error) < since:
             raise
         return _Side(None, [], [], 0, [], error)  # type: ignore[arg-type]
     finally:

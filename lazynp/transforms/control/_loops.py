@@ -42,11 +42,11 @@ from lazynp.transforms.control._state import (
     equations,
     involved,
     kind,
-    raised_since,
     session,
     truth,
     undecided,
     values_of,
+    when_raised,
 )
 
 SHORT = 8  # rounds that are unrolled
@@ -151,7 +151,7 @@ def _attempt(
         raise OtherType(f"line {carry.line}: {type(error).__name__}: {error}") from None
     except Exception as error:
         bind_all(carry.cells.values(), carry.before)
-        if raised_since(error) or undecided(rounds.length):
+        if when_raised(error) or undecided(rounds.length):
             raise
         return f"line {carry.line}: {type(error).__name__}: {error}"
 

@@ -157,7 +157,7 @@ def mark_raised(error: Any) -> None:
         error.by_raise = session.number, next(numbers)
 
 
-def raised_since(error: Any) -> int:
+def when_raised(error: Any) -> int:
     """When a `raise` in the function that is being traced has raised it; 0 if none has."""
     number, when = getattr(error, "by_raise", (0, 0))
     return when if number == session.number else 0

@@ -22,16 +22,18 @@ _KEPT = 16  # programs that nobody has taken
 
 
 class Work:
-    """A program that is being compiled."""
+    """A program that is being compiled.
+
+    Whoever waits asks for a lock that is released at the end. A signal can interrupt
+    `threading.Event` between two of its steps; it then raises a RuntimeError of its own.
+    """
 
     def __init__(self) -> None:
         self.result: Any = None
         self.error: BaseException | None = None
-        self._ended = threading.Event()
-
-    @property
-    def done(self) -> bool:
-        return self._ended.is_set()
+        self.done = False
+        self._running = threading.Lock()
+        self._running.acquire()
 
     def run(self, compile: Callable[[], Any]) -> None:
         _local.compiles = True
@@ -44,10 +46,14 @@ class Work:
         except BaseException as error:  # it is raised for whoever takes the result
             self.error = error
         finally:
-            self._ended.set()
+            self.done = True
+            self._running.release()
 
     def wait(self) -> Any:
-        self._ended.wait()
+        while not self.done:
+            # an interruption here may leave the lock taken: others look at `done` once a second
+            if self._running.acquire(timeout=1.0):
+                self._running.release()
         if self.error is not None:
             raise self.error
         return self.result

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy
@@ -43,11 +44,58 @@ def held() -> Iterator[Any]:
         if _background._one.locked():
             _background._one.release()
         for work in list(_background._works.values()):
-            assert work._ended.wait(60)
+            assert work._running.acquire(timeout=60)
+            work._running.release()
 
     _background._one.acquire()
     yield let_go
     let_go()
+
+
+# -- waiting ---------------------------------------------------------------------------------------
+
+
+class Rings(Exception):
+    """What a handler of a signal raises."""
+
+
+def interrupted_at(line: int, wait: Callable[[], Any]) -> bool:
+    """Whether `wait`, in all that it calls, came to this many lines, where it was interrupted."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        if lines == line:
+            sys.settrace(None)
+            raise Rings
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        wait()
+    except Rings:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_a_signal_at_any_line_interrupts_who_waits_and_nothing_else() -> None:
+    """Its exception comes out, not one of the lock, and whoever waits again gets the result."""
+    line, interruptions = 1, 0
+    while True:
+        work = _background.Work()
+        timer = threading.Timer(0.01, work.end_with, (lambda: "it",))
+        timer.start()
+        came = interrupted_at(line, work.wait)
+        assert work.wait() == "it"
+        timer.join()
+        if not came:
+            break
+        line, interruptions = line + 1, interruptions + 1
+    assert interruptions >= 4
 
 
 # -- one result ------------------------------------------------------------------------------------

@@ -6,11 +6,12 @@ python benchmarks/run.py --load FILE... [--markdown FILE]
 
 Each program runs at each size in its own process (see worker.py). *first* is the first call there;
 it includes compilation, but not the import and the conversion of inputs. *again* is the median of
-the later calls, which alternate with NumPy's, whose median is *NumPy*. Columns with x are NumPy's
-time divided by the other time. *own x* is the time of NumPy's own first call, in another process,
-divided by that of lazynp's: both then get their memory from the system. (A process that is not
-measured comes before. A virtual machine may lend its memory page by page, and whoever touches a
-page first waits for it.) *MB* is by how much the process grew during the first call, for NumPy and
+the later calls, which alternate with NumPy's, whose median is *NumPy*. *settled* is the median of
+the last fifth of all calls within --seconds: by then, what is to be compiled is compiled. Columns
+with x are NumPy's time divided by the other time. *own x* is the time of NumPy's own first call, in
+another process, divided by that of lazynp's: both then get their memory from the system. (A
+process that is not measured comes before. A virtual machine may lend its memory page by page, and
+whoever touches a page first waits for it.) *MB* is by how much the process grew during the first call, for NumPy and
 for lazynp, whose growth includes the compiler.
 Results are compared: WRONG, errors and processes that ended early are counted and left out of the
 means. A program stopped by --timeout counts as if it had ended then.
@@ -153,6 +154,11 @@ def again_time(record: Record) -> float | None:
     return statistics.median(times) if times else record.get("timeout")
 
 
+def settled_time(record: Record) -> float | None:
+    times = [*record.get("repeated", []), *record.get("later", [])]
+    return statistics.median(times[-max(3, len(times) // 5) :]) if times else again_time(record)
+
+
 def own_speeds(records: list[Record]) -> list[float]:
     """The ratio of NumPy's own first call to lazynp's."""
     pairs = [(r.get("numpy_first"), first_time(r)) for r in records if counts(r)]
@@ -191,7 +197,10 @@ def note(record: Record) -> str:
 
 # -- tables ----------------------------------------------------------------------------------------
 
-HEAD = ["program", "kind", "NumPy ms", "first ms", "x", "own x", "again ms", "x", "programs", "MB"]
+HEAD = [
+    "program", "kind", "NumPy ms", "first ms", "x", "own x", "again ms", "x", "settled ms", "x",
+    "programs", "MB",
+]  # fmt: skip
 
 
 def cell(seconds: float | None) -> str:
@@ -214,7 +223,9 @@ def row(record: Record, extra: list[str]) -> list[str]:
     own = record.get("numpy_first")
     cells.append(ratio(own, first) if own else "")
     compiles = record.get("compiles", record.get("first_compiles", ""))
-    cells += [cell(again), ratio(base, again), str(compiles), megabytes(record)]
+    settled = settled_time(record)
+    cells += [cell(again), ratio(base, again), cell(settled), ratio(base, settled)]
+    cells += [str(compiles), megabytes(record)]
     if "warm" in extra:
         cells.append(ratio(base, record.get("warm")))
     if "jax" in extra:
@@ -228,11 +239,15 @@ def summary(records: list[Record], title: str) -> str:
     first, again = speeds(records, first_time), speeds(records, again_time)
     text = f"{title}: {len(records)} programs, first {geometric_mean(first):.2f} "
     text += f"({geometric_mean(own_speeds(records)):.2f} of NumPy's own first), "
-    text += f"again {geometric_mean(again):.2f}"
+    text += f"again {geometric_mean(again):.2f}, "
+    settled = speeds(records, settled_time)
+    text += f"settled {geometric_mean(settled):.2f}"
     if any(r.get("warm") for r in records):
         warm = geometric_mean(speeds(records, lambda r: r.get("warm")))
         text += f", first with a warm cache {warm:.2f}"
-    text += f", again below 0.5 in {sum(r < 0.5 for r in again)}"
+    text += (
+        f", below 0.5 in {sum(r < 0.5 for r in settled)}, 0.8 in {sum(r < 0.8 for r in settled)}"
+    )
     rewritten = [r for r in records if r.get("jax", {}).get("repeated")]
     if rewritten:
         theirs = geometric_mean(speeds(rewritten, lambda r: again_time(r["jax"])))
@@ -278,7 +293,7 @@ def put_into(path: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
     path.write_text(f"{before}{begin}\n\n{text}\n{end}{after}")
 
 
-WIDTHS = (24, 24, 9, 10, 7, 7, 10, 7, 9, 12)
+WIDTHS = (24, 24, 9, 10, 7, 7, 10, 7, 11, 7, 9, 12)
 
 
 def line_of(cells: list[str]) -> str:
@@ -300,7 +315,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--execution", choices=("compiled", "adaptive", "reference"))
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for each process")
     parser.add_argument("--repeats", type=int, default=15, help="at most this many calls again")
-    parser.add_argument("--seconds", type=float, default=3.0, help="no more calls after this")
+    parser.add_argument("--seconds", type=float, default=5.0, help="no more calls after this")
     parser.add_argument(
         "--warm-cache", action="store_true", help="also a start with cached programs"
     )

@@ -3,7 +3,8 @@
 python benchmarks/worker.py NAME SIZE lazynp|jax|numpy|profile [--repeats N] [--seconds S]
 
 The first call comes before NumPy has run the program, so nothing is warm. After it, calls of both
-sides alternate, so that a change of the machine's speed affects them equally. Arguments are made
+sides alternate, so that a change of the machine's speed affects them equally. Then calls go on
+until the seconds are over; every fourth is followed by one of NumPy. Arguments are made
 anew for every call, before the clock starts; results and written arrays are read before it stops.
 On Linux, `peak` is the maximum by which the process grew during the first call, in bytes. `profile`
 says where the time went in the fastest of some later calls of lazynp.
@@ -53,10 +54,13 @@ class Side:
         done = self.run(inputs)
         return done, {"peak": memory("VmHWM") - before}
 
-    def run(self, inputs: Any) -> tuple[float, list[numpy.ndarray], list[numpy.ndarray]]:
+    def run(
+        self, inputs: Any, collect: bool = True
+    ) -> tuple[float, list[numpy.ndarray], list[numpy.ndarray]]:
         """Seconds; the results (or the written arrays, if there are none); and both."""
         arguments = harness.converted(inputs, self.array)
-        gc.collect()
+        if collect:
+            gc.collect()
         begin = time.perf_counter()
         result = self.kernel(*arguments)
         seen = harness.outcome(result, arguments)
@@ -114,6 +118,13 @@ def measure(name: str, size: str, module: str, repeats: int, seconds: float) -> 
         say(**times, compiles=compiles())
         if len(times["repeated"]) >= 3 and time.perf_counter() - begin > seconds:
             break
+    later: dict[str, list[float]] = {"numpy": times["numpy"], "later": []}
+    while time.perf_counter() - begin < seconds:
+        got = side.run(inputs, collect=False)
+        later["later"].append(got[0])
+        if len(later["later"]) % 4 == 0:
+            later["numpy"].append(base.run(inputs, collect=False)[0])
+    say(**later, compiles=compiles())
     wrong = check(got)
     if wrong is not None:
         say(wrong=f"repeated: {wrong}")
@@ -144,7 +155,7 @@ def main() -> None:
     parser.add_argument("size")
     parser.add_argument("module", choices=("lazynp", "jax", "numpy", "profile"))
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--seconds", type=float, default=5.0)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     try:

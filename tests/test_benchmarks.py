@@ -98,7 +98,7 @@ def test_runner(tmp_path: Path) -> None:
     saved, document = tmp_path / "saved.json", tmp_path / "document.md"
     document.write_text("before\n<!-- table: begin -->\nold\n<!-- table: end -->\nafter\n")
     names = ["--only", *FEW, "--sizes", "T", "--execution", "reference", "--no-jax"]
-    done = run(*names, "--repeats", 3, "--json", saved, "--markdown", document)
+    done = run(*names, "--repeats", 3, "--seconds", 0, "--json", saved, "--markdown", document)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "T, all but element loops: 2 programs" in done.stdout
     assert "T, element loops: 1 programs" in done.stdout
@@ -107,9 +107,14 @@ def test_runner(tmp_path: Path) -> None:
     for record in results["records"]:
         assert record["wrong"] is None and record["first"] > 0 and record["compiles"] == 0
         assert len(record["repeated"]) == len(record["numpy"]) == 3
+        assert record["later"] == []
     text = document.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
     assert all(f"| {name} |" in text for name in FEW)
+
+    done = run(*names, "--repeats", 3, "--seconds", 0.3, "--json", tmp_path / "longer.json")
+    for record in json.loads((tmp_path / "longer.json").read_text())["records"]:
+        assert record["later"] and len(record["numpy"]) == 3 + len(record["later"]) // 4
 
     results["records"][0]["wrong"] = "result 0: off by 1"
     saved.write_text(json.dumps(results))

@@ -631,6 +631,31 @@ def test_a_run_that_tells_nothing_is_no_trial(monkeypatch: pytest.MonkeyPatch) -
     assert programs == [0] * (_trials._UNFIT + 1) + [1, 1], f.explained()
 
 
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_program_that_wins_by_little_has_a_second_trial(
+    monkeypatch: pytest.MonkeyPatch, keeps: bool
+) -> None:
+    """Its first win may be due to a slow moment of the machine."""
+    monkeypatch.setattr(_trials, "_SURE", 0.0)
+    f, x = front(_doubled), np.ones(3)
+    _doubled(x)
+    python = numpy.zeros(2, int)  # trials, and other calls that Python runs
+    for k, name in enumerate(("_trial", "_timed")):
+
+        def counted(*args: Any, k: int = k, name: str = name) -> Any:
+            python[k] += 1
+            return getattr(Promoted, name)(f, *args)
+
+        monkeypatch.setattr(f, name, counted)
+    for call in range(_trials._UNSURE + 6):
+        if call == _trials._UNSURE and not keeps:
+            monkeypatch.setattr(_trials, "FASTER", 0.0)
+        assert _doubled(x).tolist() == [3.0] * 3
+        assert python[0] == 1 + (call > _trials._UNSURE)
+    assert python[1] == (not keeps), f.explained()  # then the front is gone
+    assert f.programs == 1 and bool(f.whys) is not keeps
+
+
 def _calls_jit(x: Any) -> Any:
     return np.jit(lambda y: y * 2.0 + 1.0)(x)  # a new trace each time
 

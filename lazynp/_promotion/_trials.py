@@ -32,6 +32,8 @@ from lazynp.transforms.control import CannotStage, TooLong
 
 SECONDS = 0.1  # of Python, before the function is traced for arguments like these
 _RUNS = 3  # of a program in its trial: the machine may be busy with something else
+_SURE = 0.6  # of Python's time: a program that takes longer, but wins, has a second trial
+_UNSURE = 4  # calls that it runs before that
 _LOST = 1.1  # of Python's time: a long run like this needs no other
 _CALLS = 16  # after so many, those that are too short to be worth it are given up
 _CASES = 8  # kinds of arguments that are followed at once
@@ -62,6 +64,8 @@ class Case:
         self.compiling = 0.0  # seconds, by estimate
         self.last: float | None = None  # seconds of Python's last call
         self._unfit = 0
+        self._wins = 0
+        self._left: int | None = None  # calls before the second trial
 
     @property
     def ready(self) -> bool:
@@ -90,6 +94,26 @@ class Case:
         self.last = python
         self._unfit += made or slow
         return (made or slow) and self._unfit <= _UNFIT
+
+    def wins(self, program: Program, sure: bool) -> bool:
+        """The program has won a trial: it runs later calls. Whether this is its first win.
+
+        A slow moment of the machine may make Python lose, so whoever wins by little is asked again.
+        """
+        self.program = program
+        self._wins += 1
+        self._left = None if sure or self._wins > 1 else _UNSURE
+        return self._wins == 1
+
+    def asks_again(self) -> bool:
+        """Whether the program, about to run a call, has its second trial instead."""
+        if self._left is None:
+            return False
+        self._left -= 1
+        if self._left >= 0:
+            return False
+        self.candidate, self.program, self._left = self.program, None, None
+        return True
 
     @property
     def due(self) -> bool:
@@ -152,7 +176,7 @@ class Trials:
         if case is None:
             return self.plain(*args, **kwargs)
         program = case.program
-        if program is not None:
+        if program is not None and not case.asks_again():
             if program.serves(given.originals, given.objects):
                 nodes = [given.leaves[i]._node for i in given.compact]
                 try:
@@ -351,9 +375,9 @@ class Trials:
                         break
             if compiled > FASTER * python:
                 raise Slower(f"it takes {compiled / python:.1f} of Python's time")
-            case.program = program
-            self.programs += 1
-            STATS.promotions += 1
+            if case.wins(program, compiled <= _SURE * python):
+                self.programs += 1
+                STATS.promotions += 1
             _earlier.keep(case.key, won=True)
             _earlier.keep(_earlier.key_of("function", self._identity), won=True)
         except lowering.Unfinished:

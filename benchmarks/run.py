@@ -11,8 +11,8 @@ the last fifth of all calls within --seconds: by then, what is to be compiled is
 with x are NumPy's time divided by the other time. *own x* is the time of NumPy's own first call, in
 another process, divided by that of lazynp's: both then get their memory from the system. (A
 process that is not measured comes before. A virtual machine may lend its memory page by page, and
-whoever touches a page first waits for it.) *MB* is by how much the process grew during the first call, for NumPy and
-for lazynp, whose growth includes the compiler.
+whoever touches a page first waits for it.) *MB* is by how much the process grew during the first
+call, for NumPy and for lazynp, whose growth includes the compiler.
 Results are compared: WRONG, errors and processes that ended early are counted and left out of the
 means. A program stopped by --timeout counts as if it had ended then.
 """

@@ -179,7 +179,6 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
     beyond = starts[(starts < 0) | (starts >= n)]
     if beyond.size:
         raise IndexError(f"index {beyond[0]} out-of-bounds in {row.name}.reduceat [0, {n})")
-    even = not few and _even(starts, n)
 
     def by_numpy() -> Any:
         return host_into(row.ufunc.reduceat, x, starts, axis=axis, dtype=dtype, out=out)
@@ -188,13 +187,14 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
         return by_numpy()
     if not traced(x):
         compiled = config.execution == "compiled"
-        if not few and not (compiled and even):  # NumPy is ten times as fast
+        if not few and not (compiled and _even(starts, n)):  # NumPy is ten times as fast
             return by_numpy()
         done = local.recorder.backend.attempt(by_numpy) if few and not compiled else None
         if done is not None:
             return done
     x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
-    result = _by_windows(row, x, starts, axis) if even else _by_slices(row, x, starts, axis)
+    by_windows = not few and _even(starts, n)
+    result = (_by_windows if by_windows else _by_slices)(row, x, starts, axis)
     return store(result, out, "unsafe")
 
 

@@ -93,15 +93,19 @@ def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
     gathered = recorder.sites.gathered
     if gathered is None:
         recorder.limit = recorder.sites.limit_after(len(nodes), asked is not None, place)
+    size = sum(map(_size, nodes))
     try:
         if gathered is not None:
-            return _flush_gathered(recorder, nodes, asked, reason)
-        return _run(recorder, nodes, asked, reason)
+            plan = _flush_gathered(recorder, nodes, asked, reason)
+        else:
+            plan = _run(recorder, nodes, asked, reason)
     except BaseException as error:
         recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
         if isinstance(error, MemoryError) and _without_largest(recorder.pending, asked, error):
             return _cut(recorder, asked, reason)
         raise
+    recorder.worked(size - sum(map(_size, recorder.pending)))
+    return plan
 
 
 def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, reason: Any) -> Any:

@@ -182,6 +182,16 @@ class Recorder:
             )  # fmt: skip
             sys.unraisablehook(told)
 
+    def worked(self, size: int) -> None:
+        """So many bytes were computed that had been recorded: each 4 KB count as an operation, as
+        those that are computed at once do.
+        """
+        left = self.countdown - (size >> 12)
+        while left <= 0:
+            self.ticked()
+            left += TICK
+        self.countdown = left
+
     def chose(self) -> None:
         """The data determined the shape of a result."""
         if config.execution != "compiled" and not config.debug_nans:

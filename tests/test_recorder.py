@@ -282,3 +282,25 @@ def test_no_operation_fails_because_it_is_counted(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sys, "unraisablehook", told.append)
     local.recorder.ticked()
     assert [type(t.exc_value) for t in told] == [ValueError]
+
+
+@pytest.mark.parametrize("elements, ticks", [(1 << 20, 3), (1 << 21, 6), (1000, 0)])
+def test_recorded_operations_count_by_their_size(
+    monkeypatch: pytest.MonkeyPatch, elements: int, ticks: int
+) -> None:
+    """4 KB count as an operation, whatever runs them: a function of few is hot if they are large."""
+    told: list[Any] = []
+    monkeypatch.setattr(_recorder, "tick_observers", [told.append])
+    x = np.array(numpy.ones(elements))
+
+    def work() -> None:
+        assert local.recorder.countdown == _recorder.TICK
+        with local.recorder.recording():
+            y = np.sqrt(x * 2.0 + 1.0)
+        assert not told
+        np.materialize(y)
+
+    in_thread(work)
+    assert len(told) == ticks
+    if told:
+        assert told[0].f_code is work.__code__

@@ -288,7 +288,7 @@ def test_no_operation_fails_because_it_is_counted(monkeypatch: pytest.MonkeyPatc
 def test_recorded_operations_count_by_their_size(
     monkeypatch: pytest.MonkeyPatch, elements: int, ticks: int
 ) -> None:
-    """4 KB count as an operation, whatever runs them: a function of few is hot if they are large."""
+    """4 KB count as an operation: a function of a few large ones is hot, too."""
     told: list[Any] = []
     monkeypatch.setattr(_recorder, "tick_observers", [told.append])
     x = np.array(numpy.ones(elements))

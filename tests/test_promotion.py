@@ -656,6 +656,20 @@ def test_a_program_that_wins_by_little_has_a_second_trial(
     assert f.programs == 1 and bool(f.whys) is not keeps
 
 
+def test_what_programs_of_loops_take_is_not_pythons() -> None:
+    """A function whose loops have programs needs none of its own before Python has spent its price
+    on the rest.
+    """
+    case = _trials.Case(0.5)
+    case.took(0.25, 0.0)
+    assert case.seconds == 0.75
+    for k in range(1, 4):
+        case.took(0.25, 0.1875)
+        assert (case.seconds, case.last) == (k * 0.0625, 0.25)
+    case.took(0.25, 0.0625)
+    assert case.seconds == 0.375
+
+
 def _calls_jit(x: Any) -> Any:
     return np.jit(lambda y: y * 2.0 + 1.0)(x)  # a new trace each time
 

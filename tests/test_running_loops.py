@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._promotion import _running, taken
+from lazynp._promotion import _clock, _running, taken
 from tests.running import MARKS, assert_alike, blocks, check, every_loop, run  # noqa: F401
 from tests.running_programs import FAILING, REFUSED, TAKEN, program
 
@@ -116,6 +116,15 @@ def test_a_loop_is_compiled_once(tmp_path: Path) -> None:
     check(text, tmp_path)
     assert max(t.chunks for t in taken) > 3
     assert np.stats().compiles == before + 1
+
+
+def test_the_time_of_its_programs_is_known(tmp_path: Path) -> None:
+    before = _clock.in_loops.seconds
+    run("n = 0.0\nfor k in range(50):\n  n += 1.0", np, tmp_path)
+    assert _clock.in_loops.seconds == before
+    loop = "x = np.zeros(3)\nfor k in range(50):\n  if k == 2 or k == 3: look()\n  x = x + k"
+    run(loop, np, tmp_path)
+    assert _clock.in_loops.seconds > before
 
 
 def test_a_script_is_reported(tmp_path: Path) -> None:

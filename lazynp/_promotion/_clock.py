@@ -52,3 +52,16 @@ def of_python(begin: Moment) -> float:
     alone = not (begin.compiling or end.compiling)
     cpu = end.process - begin.process if alone else end.thread - begin.thread
     return max(min(end.wall - begin.wall, cpu), _LEAST)
+
+
+class in_loops:
+    """A block that runs rounds of a loop by a program, or makes one: Python does not run there."""
+
+    __slots__ = ("_begin",)
+    seconds = 0.0  # of all such blocks
+
+    def __enter__(self) -> None:
+        self._begin = now()
+
+    def __exit__(self, *error: object) -> None:
+        in_loops.seconds += since(self._begin)

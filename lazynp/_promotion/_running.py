@@ -130,7 +130,7 @@ class Running:
 
     def _do(self, frame: FrameType) -> None:
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), _clock.in_loops():
                 self._step(self, frame)
         except Exception as why:
             if not self._fails():

@@ -63,6 +63,7 @@ class Case:
         self._works: list[lowering.Work] = []  # compiling for the candidate in the background
         self.compiling = 0.0  # seconds, by estimate
         self.last: float | None = None  # seconds of Python's last call
+        self._by_loops = False  # whether programs of its loops take most of a call's time
         self._unfit = 0
         self._wins = 0
         self._left: int | None = None  # calls before the second trial
@@ -94,6 +95,15 @@ class Case:
         self.last = python
         self._unfit += made or slow
         return (made or slow) and self._unfit <= _UNFIT
+
+    def took(self, spent: float, in_loops: float) -> None:
+        """Python ran a call in so many seconds, some of them programs of its loops. If these have
+        begun to run most of it, then what Python spent before tells nothing.
+        """
+        self.last = spent
+        if in_loops > spent / 2 and not self._by_loops:
+            self._by_loops, self.seconds = True, 0.0
+        self.seconds += max(spent - in_loops, 0.0)
 
     def wins(self, program: Program, sure: bool) -> bool:
         """The program has won a trial: it runs later calls. Whether this is its first win.
@@ -141,6 +151,7 @@ class Trials:
         self.numbers = Numbers()
         self.calls, self.seconds, self.programs, self.misses = 0, 0.0, 0, 0
         self.running = 0.0  # seconds that a call has taken which began before there was this front
+        self._in_loops = _clock.in_loops.seconds  # before that
         self.given_back = ""  # why
         self._again = 0  # times that programs were dropped because a number began to vary
         self._dropped = 0  # kinds of arguments that made room for others
@@ -226,7 +237,8 @@ class Trials:
         if case is None:
             if not self._has_room():
                 return None
-            first = SECONDS + self.running
+            by_loops = _clock.in_loops.seconds > self._in_loops  # the call that began before
+            first = 0.0 if by_loops else SECONDS + self.running
             key = _earlier.key_of("call", self._identity, _earlier.of_kind(given.leaves))
             case = self.cases[given.key] = Case(0.0 if self.cases else first, key)
         return case
@@ -311,12 +323,12 @@ class Trials:
     # -- running -----------------------------------------------------------------------------------
 
     def _timed(self, case: Case, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        begin = _clock.now()
+        begin, in_loops = _clock.now(), _clock.in_loops.seconds
         try:
             return self.plain(*args, **kwargs)
         finally:
-            spent = case.last = _clock.of_python(begin)
-            case.seconds += spent
+            spent = _clock.of_python(begin)
+            case.took(spent, _clock.in_loops.seconds - in_loops)
             if not self._count(spent) and all(c.refused for c in self.cases.values()):
                 self.restore(self.whys[0] if len(self.whys) == 1 else "")
 

@@ -23,7 +23,7 @@ from lazynp._config import config
 from lazynp._form import Likeness, depth_first, drop_dead, outside_of, place_of, scan
 from lazynp._fronts import in_front
 from lazynp._memo import Memo
-from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, Op, aval_of_node
+from lazynp._node import ARGS, CODE, OFFSET, OP, PROJECT, VALUE, Node, Op, aval_of_node
 from lazynp._ownership import COUNTED, counts
 from lazynp._plan import STATS, Plan, Sighting
 from lazynp._plan_jaxpr import Ref, Step
@@ -397,6 +397,8 @@ def _form(
         if len(_plans) >= _MAX_PLANS:  # a program whose shapes never repeat
             forget()
         plan = _plans.put(form, build(nodes, leaves, outside, leaf_outside, where))
+        if nodes:
+            plan.place = id(nodes[0][CODE]), nodes[0][OFFSET]
     return plan
 
 

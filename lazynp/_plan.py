@@ -73,7 +73,7 @@ class Plan:
         "steps", "leaf_avals", "dead_leaves", "outputs", "slot_avals", "start_slots", "constants",
         "family", "varying", "programs", "current", "jaxpr", "reason", "runs", "runs_seen", "owed",
         "costs", "zero_slots", "tier", "watch", "lean", "left_out", "regrets", "tied",
-        "repeated", "verdict", "at_once", "_waiting",
+        "repeated", "verdict", "at_once", "_waiting", "place",
         "limited", "_limits",
     )  # fmt: skip
 
@@ -115,6 +115,7 @@ class Plan:
         self.left_out: list[int] = []
         self.regrets = 0
         self.runs = self.runs_seen = 0
+        self.place: Any = None  # in the user's code, where it was first met
         self.repeated = 0  # runs for no value: see _cutsites
         self.owed = 0.0
         self.costs = _costs([s.op for s in steps])
@@ -237,11 +238,14 @@ class Plan:
             self.zero_slots = [k for k, v in enumerate(slots) if has_zero(v)]
             if self.limited or self.at_once == "generic":
                 self.varying = frozenset(self.slot_avals)
-            return
+                return
+            before = self._slots_of_others(slots)
+        else:
+            before = self.constants
         changed = {
             k
             for k in self.slot_avals
-            if k not in self.varying and not same_value(slots[k], self.constants[k])
+            if k not in self.varying and not same_value(slots[k], before[k])
         }
         if not changed:
             return
@@ -251,6 +255,18 @@ class Plan:
             changed |= self.start_slots  # a second time: stop guessing
             self.tied = None
         self.varying |= changed
+
+    def _slots_of_others(self, slots: list[Any]) -> list[Any]:
+        """What forms of the same operations, at the same place, were compiled for; `slots` if there
+        are none. The rounds of a loop may differ in what is referred to afterwards. Each such form
+        compiled the values of one round, only to find that they vary.
+        """
+        if config.execution != "adaptive":
+            return slots
+        key = self.family, self.place
+        before = _compiled_for.get(key)
+        _compiled_for.put(key, list(slots))
+        return before if before is not None and len(before) == len(slots) else slots
 
     def _tie(self, slots: list[Any]) -> None:
         """`x[i] += v` reads and writes at one place. A program that knows this works in place; with
@@ -299,6 +315,8 @@ class Plan:
         return lowerer.jaxpr(outputs, origins)
 
 
+# by family and place: the values of the slots when the first program of a form was made
+_compiled_for: Memo[Any, list[Any]] = Memo("scalars of programs", 1024)
 _families: Memo[int, int] = Memo(
     "families", costly=True
 )  # structure without sizes: the number of its forms compiled so far

@@ -82,6 +82,7 @@ def fresh_start() -> None:
     """
     _graph.forget()
     _plan._families.clear()
+    _plan._compiled_for.clear()
     recorder = local.recorder
     recorder.pending.clear()
     recorder.sites.reset()

@@ -15,6 +15,7 @@ from lazynp._avals import aval_of
 from lazynp._interpreter import eval_reference
 from lazynp._jaxpr import Eqn, Jaxpr, JaxprTypeError, Literal, Var, check
 from lazynp._node import ARGS, VALUE
+from lazynp._recorder import local
 from lazynp.lowering import _runtime
 from lazynp.primitives import elementwise, shaping
 from tests import test_flush
@@ -508,3 +509,24 @@ def test_a_place_read_and_written_is_one_operand() -> None:
             x.tolist()
     (plan,) = [p for p in _graph._plans.values() if p.varying]
     assert plan.current.packed == [("i", [min(plan.start_slots)])]
+
+
+def test_forms_of_one_place_know_which_scalars_vary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds of a loop differ in what is kept. None of them compiles the values of its own round
+    once another one has, with other values.
+    """
+    monkeypatch.setattr(_plan.Plan, "_by_cost", lambda self: False)
+    monkeypatch.setattr(_plan.Sighting, "again", lambda self: False)
+    x = np.array(numpy.linspace(0.0, 1.0, 7))
+    compiles = []
+    with np.config(execution="adaptive", background=False):
+        for k, keeps in enumerate([False, True, True, False, False]):
+            with Counted() as counted, local.recorder.recording():
+                y = x * (k + 2.0)
+                z = y + 1.0
+                kept = y if keeps else None
+                del y
+                assert z.tolist() == (numpy.linspace(0.0, 1.0, 7) * (k + 2.0) + 1.0).tolist()
+            del kept
+            compiles.append(counted.compiles)
+    assert compiles == [1, 1, 0, 1, 0]

@@ -20,6 +20,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp._array import Array, NDArray, begin, new_array, new_scalar
 from lazynp._avals import Aval, on_device
+from lazynp._dimensions import as_operand
 from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._fronts import in_front
 from lazynp._memo import Memo
@@ -366,13 +367,14 @@ def _reduce_with_options(
     start = _initial(initial, x.dtype)
     if where is not True and where is not NO_VALUE:
         x = _masked(row, x, where, start)
-    if sized(x.shape) and row.identity is None and axes and start not in (NO_VALUE, None):
+    given = start is not NO_VALUE and start is not None
+    if sized(x.shape) and row.identity is None and axes and given:
         x = _with_first(x, axes[0], start)
     if known_empty(x.size):
         result = _of_nothing(row, x.aval, axes, start)
     else:
         result = row.over(x, axes=axes)
-        if start is not NO_VALUE and start is not None:
+        if given:
             result = row.combine(start, result)
     if keepdims:
         result = shaping.reshape(result, shape=shape)
@@ -389,6 +391,7 @@ def _with_first(x: Array, axis: int, value: Array) -> Array:
 def _initial(initial: Any, dtype: Dtype) -> Any:
     if initial is NO_VALUE or initial is None:
         return initial
+    initial = as_operand(initial)
     if isinstance(initial, (Array, np.ndarray)):
         if initial.ndim:
             raise ValueError("setting an array element with a sequence.")

@@ -66,9 +66,21 @@ def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
     try:
         len(sections)
     except TypeError:
-        if ary.shape[axis] % sections:
-            raise ValueError("array split does not result in an equal division") from None
+        uneven = ValueError("array split does not result in an equal division")
+        require_all((-(ary.shape[axis] % sections),), lambda _: uneven, None)
+        if is_size(ary.shape[axis]):
+            return _evenly(viewable(ary), int(sections), axis)
     return array_split(ary, sections, axis)
+
+
+def _evenly(x: Array, count: int, axis: Any) -> list[Array]:
+    """So many parts of one size, which has no value yet."""
+    axis = normalize_axis_index(axis, x.ndim)
+    each = x.shape[axis] // count
+    return [
+        sliced(x, *(slice(None),) * axis, slice(i * each, (i + 1) * each), ...)
+        for i in range(count)
+    ]
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._config import config
-from lazynp._dimensions import as_operand, require
+from lazynp._dimensions import require
 from lazynp._extents import known_empty, slice_extent
 from lazynp._flush import host_value
 from lazynp._recorder import local
@@ -34,6 +34,7 @@ from lazynp.functions._reduce import (
     single_axis,
     single_out,
 )
+from lazynp.functions._reduceat_later import reduceat_later
 from lazynp.primitives import elementwise, indexing, shaping
 
 _UNROLLED = 32  # up to this many steps are recorded one by one; beyond, NumPy runs them
@@ -169,6 +170,10 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
     policy is `compiled` and a table of the slices is small.
     """
     x, out = as_array(array), single_out(out)
+    if isinstance(indices, Array) and _is_later(x, indices):
+        axis = single_axis(axis, x.ndim, "reduceat")
+        x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
+        return store(reduceat_later(row, x, indices, axis), out, "unsafe")
     indices = host_value(indices._read()) if isinstance(indices, Array) else indices
     starts = np.asarray(indices)
     few = starts.size <= _UNROLLED
@@ -194,6 +199,11 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
     x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
     result = _by_windows(row, x, starts, axis) if even else _by_slices(row, x, starts, axis)
     return store(result, out, "unsafe")
+
+
+def _is_later(x: Array, indices: Array) -> bool:
+    places = indices.ndim == 1 and indices.dtype.kind in "iub"
+    return places and x.ndim > 0 and not needs_host(x) and traced(indices)
 
 
 def _check_starts(row: Reduction, starts: Any, n: Any) -> None:

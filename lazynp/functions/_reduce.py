@@ -330,7 +330,7 @@ def _of_nothing(row: Reduction, aval: Aval, axes: Axes, initial: Any) -> Array:
     """The reduction of an empty array."""
     shape = reduced_shape(aval.shape, axes)
     if initial is NO_VALUE or initial is None:
-        empty = any(aval.shape[a] == 0 for a in axes)
+        empty = any(known_empty(aval.shape[a]) for a in axes)
         if empty and (row.identity is None or initial is None):
             raise ValueError(
                 f"zero-size array to reduction operation {row.name} which has no identity"

@@ -41,7 +41,9 @@ def reduceat_later(row: Reduction, x: Array, starts: Array, axis: int) -> Array:
                 reduction.reduce_and(behind, axes=(0,)),
                 lambda *a: _in_one_pass(row, *a[:2]),
                 lambda *a: _by_table(row, *a),
-                rows, starts, stops,
+                rows,
+                starts,
+                stops,
             )  # fmt: skip
         )
     back = tuple([order.index(a) for a in range(x.ndim)])

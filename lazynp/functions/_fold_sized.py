@@ -13,6 +13,7 @@ from lazynp._array import Array
 from lazynp._dimensions import as_operand, require_some
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d, store
 from lazynp.functions._reduce import (
+    NO_IDENTITY,
     NO_VALUE,
     check_out,
     kept_shape,
@@ -72,8 +73,7 @@ def _folded(
     rest = (*x.shape[:axis], *x.shape[axis + 1 :])
     if start is None:
         low = 1
-        text = f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
-        require_some(n, ValueError(text))
+        require_some(n, ValueError(NO_IDENTITY.format(ufunc.__name__)))
         first = item(x, axis, 0)
     else:
         first = broadcast(cast(as_array(as_operand(start)), x.dtype), rest)

@@ -20,7 +20,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp._array import Array, NDArray, begin, new_array, new_scalar
 from lazynp._avals import Aval, on_device
-from lazynp._dimensions import as_operand
+from lazynp._dimensions import as_operand, require_some
 from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._fronts import in_front
 from lazynp._memo import Memo
@@ -76,10 +76,16 @@ class Reduction:
 # -- rows ------------------------------------------------------------------------------------------
 
 
+NO_IDENTITY = "zero-size array to reduction operation {} which has no identity"
+
+
 def _skipping_nan(over: Callable[..., Array], all_of: Callable[..., Array], sign: int) -> Any:
     """A maximum or minimum that ignores nan, unless there is nothing else."""
+    name = "fmax" if sign < 0 else "fmin"
 
     def call(x: Array, **kw: Any) -> Array:
+        for a in kw.get("axes", ()):
+            require_some(x.shape[a], ValueError(NO_IDENTITY.format(name)))
         if x.dtype.kind not in "fc":
             return over(x, **kw)
         nan = elementwise.isnan(x)
@@ -332,9 +338,7 @@ def _of_nothing(row: Reduction, aval: Aval, axes: Axes, initial: Any) -> Array:
     if initial is NO_VALUE or initial is None:
         empty = any(known_empty(aval.shape[a]) for a in axes)
         if empty and (row.identity is None or initial is None):
-            raise ValueError(
-                f"zero-size array to reduction operation {row.name} which has no identity"
-            )
+            raise ValueError(NO_IDENTITY.format(row.name))
         initial = 0 if row.identity is None else row.identity(aval.dtype)
     if isinstance(initial, Array):
         return broadcast(initial, shape)

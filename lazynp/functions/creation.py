@@ -16,8 +16,8 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array
 from lazynp._avals import SCALAR_DTYPES, Shape, on_device
 from lazynp._dimensions import table
-from lazynp._node import leaf
 from lazynp._extents import surely
+from lazynp._node import leaf
 from lazynp._sizes import Size, is_size, largest, sized
 from lazynp._steps import Diagonal
 from lazynp._strides import Order, fortran_order, in_order

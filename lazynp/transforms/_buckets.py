@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from lazynp._memo import drop_oldest
 from lazynp._node import leaf
 from lazynp.transforms._call import Compiled, jit_call
 from lazynp.transforms._checks import has_checks
-from lazynp.transforms._padded import padded
+from lazynp.transforms._padded import cut, padded, widened
 from lazynp.transforms._sized_program import SizedProgram
 
 _PADDING = 150.0  # microseconds: of padding operands, and taking parts of results
@@ -133,7 +133,7 @@ def run_in_bucket(
     finds an error, which is told by the exact one.
     """
     given = [
-        new_array(leaf(_to(host_value(x._read()), v.aval.shape)))
+        new_array(leaf(widened(host_value(x._read()), v.aval.shape)))
         for x, v in zip(operands, program.inputs[len(ns) :], strict=True)
     ]
     sizes = [new_array(leaf(np.int64(n))) for n in ns]
@@ -144,18 +144,4 @@ def run_in_bucket(
         if not has_checks(program):
             raise
         return None
-    return [new_array(leaf(_part(x, a.shape))) for x, a in zip(values, avals, strict=True)]
-
-
-def _to(x: Any, shape: tuple[int, ...]) -> Any:
-    if np.shape(x) == shape:
-        return x
-    out = np.zeros(shape, x.dtype)
-    out[tuple([slice(n) for n in x.shape])] = x
-    return out
-
-
-def _part(x: Any, shape: tuple[int, ...]) -> Any:
-    if np.shape(x) == shape:
-        return x
-    return np.ascontiguousarray(x[tuple([slice(n) for n in shape])])
+    return [new_array(leaf(cut(x, a.shape))) for x, a in zip(values, avals, strict=True)]

@@ -114,7 +114,7 @@ class LoopAtOnce:
         self.possible = len(body.outputs) == self.carry + len(self.made)
         self.largest = 1
         self.limit = Allowance(lambda: most(self.largest))
-        self.programs: dict[tuple[int, ...], tuple[Jaxpr, Jaxpr] | None] = {}
+        self.programs: dict[tuple[int, ...], tuple[Jaxpr, float] | None] = {}
         self.ran: set[tuple[int, ...]] = set()
         self.spent: dict[tuple[int, ...], float] = {}  # microseconds
         self.compiling = sum([_cost.compiling(e.primitive, e.params) for e in body.eqns])
@@ -169,20 +169,18 @@ class LoopAtOnce:
         if pair is None:
             self.possible = False
             return None
-        program, step = pair
-        if config.execution == "adaptive" and rounds is not None:
-            by_rounds = rounds * (_ROUND + _cost.by_reference(step) / 2)  # slices grow, or shrink
-            if by_rounds <= _CALL + rounds * _cost.work(step):
-                return None
+        program, gained = pair
+        if config.execution == "adaptive" and rounds is not None and rounds * gained <= _CALL:
+            return None
         if bucket not in self.ran:
             if not self.limit.take():
                 return None
             self.ran.add(bucket)
         return program
 
-    def _made(self, bucket: tuple[int, ...]) -> tuple[Jaxpr, Jaxpr] | None:
+    def _made(self, bucket: tuple[int, ...]) -> tuple[Jaxpr, float] | None:
         """`(number of rounds, sizes, constants, carry) -> whether no size was negative, carry`, and
-        one round; None if a body with these operations cannot be padded.
+        what each round gains, in microseconds; None if such a body cannot be padded.
         """
         known, k = dict(zip(self.outer, bucket, strict=True)), len(self.outer)
         number = _Rounds(known, {}).number
@@ -226,7 +224,8 @@ class LoopAtOnce:
             )  # fmt: skip
             return list(outs[1:])
 
-        return delivered(stage_closed(run, whole)), step
+        by_itself = _ROUND + _cost.by_reference(step) / 2  # slices grow, or shrink
+        return delivered(stage_closed(run, whole)), by_itself - _cost.work(step)
 
     def _padded(
         self, jaxpr: Jaxpr, made: Sequence[Atom], known: dict[Atom, int], avals: Sequence[Any]

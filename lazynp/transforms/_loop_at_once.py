@@ -18,6 +18,7 @@ from lazynp._allowance import Allowance, most
 from lazynp._array import Array, new_array
 from lazynp._avals import aval_of
 from lazynp._config import config
+from lazynp._dimensions import LONGEST
 from lazynp._extents import Numbers, mapped
 from lazynp._flush import host_value
 from lazynp._jaxpr import Eqn, Jaxpr, Literal
@@ -91,11 +92,36 @@ def _most_of(atom: Atom, known: dict[Atom, int]) -> float:
     return most_of if most_of == math.inf else most_of // by
 
 
+def _unsure(jaxpr: Jaxpr) -> list[Dim]:
+    """The sizes of its arrays that may be negative, as far as is known."""
+    shapes = [v.aval.shape for eqn in jaxpr.eqns for v in eqn.outputs]
+    sizes = dict.fromkeys([n for shape in shapes for n in shape if type(n) is Size])
+    return [n for n in sizes if (bounds(n)[0] or 0) < 0 or bounds(n)[0] is None]
+
+
 def _none_negative(sizes: Iterable[Any]) -> Array:
     found = shaping.full(True, shape=(), dtype=np.dtype(bool))
     for n in sizes:
         found = elementwise.logical_and(found, elementwise.greater_equal(n, 0))
     return found
+
+
+def _counters(body: Jaxpr, made: Sequence[Atom], consts: int) -> list[tuple[Atom, int]]:
+    """Sizes that count the rounds, and their places among the inputs."""
+    first = len(body.outputs) - len(made)
+    sums = {e.outputs[0]: e.inputs for e in body.eqns if e.primitive is elementwise.add}
+    found = []
+    for atom, var in zip(made, body.outputs[first:], strict=True):
+        if var in body.inputs[consts:]:
+            place = body.inputs.index(var)
+            after = sums.get(body.outputs[place - consts], ())
+            if len(after) == 2 and after[0] is var and _is_one(after[1]):
+                found.append((atom, place))
+    return found
+
+
+def _is_one(x: Any) -> bool:
+    return isinstance(x, Literal) and int(x.value) == 1
 
 
 class LoopAtOnce:
@@ -112,6 +138,7 @@ class LoopAtOnce:
         self.required = tuple(required)
         self.consts, self.carry = consts, len(body.inputs) - consts
         self.possible = len(body.outputs) == self.carry + len(self.made)
+        self.counters = _counters(body, self.made, consts) if test is None else []
         self.largest = 1
         self.limit = Allowance(lambda: most(self.largest))
         self.programs: dict[tuple[int, ...], tuple[Jaxpr, float] | None] = {}
@@ -119,16 +146,22 @@ class LoopAtOnce:
         self.spent: dict[tuple[int, ...], float] = {}  # microseconds
         self.compiling = sum([_cost.compiling(e.primitive, e.params) for e in body.eqns])
 
-    def bucket(self, values: dict[Atom, int]) -> tuple[int, ...]:
+    def bucket(
+        self, operands: Sequence[Array], values: dict[Atom, int], rounds: int | None
+    ) -> tuple[int, ...]:
+        """Powers of two, up to which the sizes around it are, and what counts its rounds."""
         sizes = [values[a] for a in self.outer]
-        self.largest = max([self.largest, *sizes])
+        for _, place in self.counters:
+            first = None if rounds is None else int(host_value(operands[place]._read()))
+            sizes.append(LONGEST if first is None else max(first + rounds, 0))
+        self.largest = max([self.largest, *sizes[: len(self.outer)]])
         return tuple([1 << max(n - 1, 0).bit_length() for n in sizes])
 
     def call(
         self, operands: Sequence[Array], values: dict[Atom, int], rounds: int | None, name: str
     ) -> list[Array] | None:
         """The results, if a program has been earned. None, too, if it finds an error."""
-        program = self.way(self.bucket(values), rounds)
+        program = self.way(self.bucket(operands, values, rounds), rounds)
         if program is None:
             return None
         sizes, first = [values[a] for a in self.outer], 1 + len(self.outer)
@@ -150,10 +183,12 @@ class LoopAtOnce:
         shapes = [mapped(v.aval.shape, numbers) for v in self.body.inputs[self.consts :]]
         return [new_array(leaf(cut(x, s))) for x, s in zip(found, shapes, strict=True)]
 
-    def tell(self, values: dict[Atom, int], rounds: int) -> None:
+    def tell(
+        self, operands: Sequence[Array], values: dict[Atom, int], rounds: int | None, ran: int
+    ) -> None:
         """So many rounds were run one by one."""
-        bucket = self.bucket(values)
-        cost = rounds * (_ROUND + 5.0 * len(self.body.eqns))
+        bucket = self.bucket(operands, values, rounds)
+        cost = ran * (_ROUND + 5.0 * len(self.body.eqns))
         self.spent[bucket] = self.spent.get(bucket, 0.0) + cost
 
     def way(self, bucket: tuple[int, ...], rounds: int | None) -> Jaxpr | None:
@@ -182,7 +217,8 @@ class LoopAtOnce:
         """`(number of rounds, sizes, constants, carry) -> whether no size was negative, carry`, and
         what each round gains, in microseconds; None if such a body cannot be padded.
         """
-        known, k = dict(zip(self.outer, bucket, strict=True)), len(self.outer)
+        known, k = dict(zip(self.outer, bucket, strict=False)), len(self.outer)
+        known |= {a: n for (a, _), n in zip(self.counters, bucket[k:], strict=True) if n < LONGEST}
         number = _Rounds(known, {}).number
         try:
             avals = [aval_of(mapped(v.aval.shape, number), v.aval.dtype) for v in self.body.inputs]
@@ -236,7 +272,7 @@ class LoopAtOnce:
         k = len(self.outer)
         count = len(jaxpr.outputs) - len(made)
         ends = dict(zip(jaxpr.outputs[count:], made, strict=True))
-        required = self.required if jaxpr is self.body else ()
+        required = [*(self.required if jaxpr is self.body else ()), *_unsure(jaxpr)]
 
         def run(xs: list[Array]) -> list[Array]:
             p = _Rounds(known, dict(zip(self.outer, xs, strict=False)))
@@ -258,7 +294,7 @@ class LoopAtOnce:
                     enter(var, x)
             outs = [literal(a) if isinstance(a, Literal) else env[a] for a in jaxpr.outputs[:count]]
             outs = [elementwise.convert(x, dtype=x.dtype) if x.aval.weak else x for x in outs]
-            return [_none_negative(map(p.valid, required)), *outs]
+            return [_none_negative(map(p.valid, dict.fromkeys(required))), *outs]
 
         try:
             return stage_closed(run, avals)

@@ -77,9 +77,11 @@ class Padding:
             return size
         total: Any = size.terms.get((), 0)
         for monomial, count in size.terms.items():
-            for atom in monomial:
-                term = self._atom(atom)
-                term = term if count == 1 else elementwise.multiply(term, count)
+            if monomial:
+                first, *others = map(self._atom, monomial)
+                for other in others:
+                    first = elementwise.multiply(first, other)
+                term = first if count == 1 else elementwise.multiply(first, count)
                 total = elementwise.add(term, total)
         return total
 
@@ -221,8 +223,8 @@ def _slice(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) 
     return shaping.slice(x, *[starts[k] for k in rest], **some, shape=params["shape"])
 
 
-def _moves(eqn: Eqn, k: int) -> bool:
-    return not isinstance(eqn.inputs[1 + k], Literal) and type(eqn.params["sizes"][k]) is Size
+def _moves(eqn: Eqn, k: int, first: int = 1) -> bool:
+    return not isinstance(eqn.inputs[first + k], Literal) and type(eqn.params["sizes"][k]) is Size
 
 
 def _places(k: int, start: Any, params: dict[str, Any]) -> Any:
@@ -234,7 +236,10 @@ def _places(k: int, start: Any, params: dict[str, Any]) -> Any:
 
 def _taken(x: Array, places: Any, axis: int) -> Array:
     """The elements at these places of an axis; those before it have no meaning."""
-    places = elementwise.minimum(elementwise.maximum(places, 0), max(x.shape[axis] - 1, 0))
+    if not x.shape[axis]:  # nothing in front of the size, whatever that is
+        shape = (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
+        return shaping.full(0, shape=shape, dtype=x.dtype)
+    places = elementwise.minimum(elementwise.maximum(places, 0), x.shape[axis] - 1)
     found = indexing.take(x, places, axes=(axis,))
     order = (*range(1, axis + 1), 0, *range(axis + 1, x.ndim))
     return shaping.transpose(found, permutation=order) if axis else found
@@ -340,6 +345,9 @@ def _update(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any])
         u = shaping.transpose(u, permutation=order) if axis else u
         places = p.filled(_places(0, starts[0], params), {0: eqn.params["sizes"][0]}, x.shape[axis])
         return _put_inside(x, u, [places], {"axes": (axis,), "mode": "set"})
+    moved = [k for k in range(len(starts)) if _moves(eqn, k, 2)]
+    if moved:
+        return _update_moved(p, eqn, operands, params, moved)
     _check_starts(p, eqn, 2, params)
     sizes = {
         axis: (eqn.params["sizes"][k], eqn.inputs[2 + k])
@@ -361,6 +369,42 @@ def _update(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any])
         mask = here if mask is None else elementwise.logical_and(mask, here)
     assert mask is not None
     return elementwise.select(mask, out, x)
+
+
+def _update_moved(
+    p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any], moved: Sequence[int]
+) -> Array:
+    """Where starts are known only in the program, like the sizes: each place in a block of x takes
+    the value that belongs there.
+    """
+    x, u, *starts = operands
+    axes, sizes = params["axes"], params["sizes"]
+    still = [k for k in range(len(axes)) if k not in moved]
+    if any(params["strides"][k] != 1 for k in moved):
+        raise Refused
+    if any(type(eqn.params["sizes"][k]) is Size for k in still):
+        raise Refused
+    full, block = list(x.shape), list(x.shape)
+    for k, axis in enumerate(axes):
+        full[axis] = sizes[k]
+        block[axis] = x.shape[axis] if k in moved else sizes[k]
+    u, mask = shaping.reshape(u, shape=tuple(full)), None
+    some = {n: tuple([params[n][k] for k in still]) for n in ("axes", "sizes", "strides")}
+    given = [starts[k] for k in still]
+    old = shaping.slice(x, *given, **some, shape=tuple(block)) if still else x
+    for k in moved:
+        places = shaping.iota(shape=(x.shape[axes[k]],), axis=0, dtype=_INT)
+        back = elementwise.subtract(places, elementwise.convert(starts[k], dtype=_INT))
+        end = p.valid(eqn.params["sizes"][k])
+        here = elementwise.logical_and(
+            elementwise.greater_equal(back, 0), elementwise.less(back, end)
+        )
+        here = shaping.broadcast_in_dim(here, shape=tuple(block), dims=(axes[k],))
+        mask = here if mask is None else elementwise.logical_and(mask, here)
+        u = _taken(u, back, axes[k])
+    assert mask is not None
+    new = elementwise.select(mask, u, old)
+    return shaping.update_slice(x, new, *given, **some, shape=tuple(block)) if still else new
 
 
 def _concatenate(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:

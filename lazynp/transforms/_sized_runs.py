@@ -262,7 +262,7 @@ def run_loop(
         state, rounds = outs[:carry], rounds + 1
         rows.append(outs[carry:])
     if program is not None:
-        program.tell(values, rounds)
+        program.tell(operands, values, length, rounds)
     found = [number(state[k].shape[axis]) for k, axis in params["decided"]]
     types = params["body"].out_avals[carry : len(params["body"].outputs) - len(own.made)]
     stacked = [

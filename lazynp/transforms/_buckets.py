@@ -23,8 +23,9 @@ from lazynp._memo import drop_oldest
 from lazynp._node import leaf
 from lazynp.transforms._call import Compiled, jit_call
 from lazynp.transforms._checks import has_checks
-from lazynp.transforms._padded import cut, padded, widened
+from lazynp.transforms._padded import padded
 from lazynp.transforms._sized_program import SizedProgram
+from lazynp.transforms._widened import cut, widened
 
 _PADDING = 150.0  # microseconds: of padding operands, and taking parts of results
 _KEPT = 256  # sizes whose calls are counted

@@ -28,8 +28,9 @@ from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.checks import Failure
 from lazynp.transforms._call import delivered, jit_call
 from lazynp.transforms._checks import has_checks
-from lazynp.transforms._padded import Padding, Refused, cut, widened
+from lazynp.transforms._padded import Padding, Refused
 from lazynp.transforms._stage import literal, run_jaxpr, stage_closed
+from lazynp.transforms._widened import cut, widened
 
 loops: list[Any] = []  # `while_call`, which its module appends
 _INT = np.dtype(np.int64)
@@ -39,6 +40,10 @@ _CALL = 150.0  # of padding operands, calling the program, and taking parts of r
 
 class _Rounds(Padding):
     """A body at a bucket. Of sizes that it decides, it is known how large they may become."""
+
+    def __init__(self, buckets: dict[Atom, int], sizes: dict[Atom, Array]) -> None:
+        super().__init__(buckets, sizes)
+        self.needed: list[Dim] = []  # sizes that must not be negative
 
     def fits(self, size: Dim) -> bool:
         return True
@@ -54,6 +59,7 @@ class _Rounds(Padding):
         if failures is not None:  # the rounds tell the error, and its sizes
             known = tuple([replace(f, size=None) if type(f) is Failure else f for f in failures])
             eqn = Eqn(eqn.primitive, eqn.inputs, eqn.params | {"failures": known}, eqn.outputs)
+        self.needed += [n for n in _needed(eqn) if type(n) is Size and not _never_negative(n)]
         return super().equation(eqn, operands)
 
 
@@ -92,11 +98,33 @@ def _most_of(atom: Atom, known: dict[Atom, int]) -> float:
     return most_of if most_of == math.inf else most_of // by
 
 
-def _unsure(jaxpr: Jaxpr) -> list[Dim]:
-    """The sizes of its arrays that may be negative, as far as is known."""
-    shapes = [v.aval.shape for eqn in jaxpr.eqns for v in eqn.outputs]
-    sizes = dict.fromkeys([n for shape in shapes for n in shape if type(n) is Size])
-    return [n for n in sizes if (bounds(n)[0] or 0) < 0 or bounds(n)[0] is None]
+_OF_SOME = {"reduce_max", "reduce_min", "argmax", "argmin"}
+
+
+def _needed(eqn: Eqn) -> list[Dim]:
+    """What must not be negative for the operation to work on its operands: the sizes of its
+    results, and how much longer the axes are than they must be.
+    """
+    found = [n for v in eqn.outputs for n in v.aval.shape]
+    shape = eqn.inputs[0].aval.shape if eqn.inputs else ()
+    name, params = eqn.primitive.name, eqn.params
+    if name in _OF_SOME:
+        axes = params["axes"] if "axes" in params else (params["axis"],)
+        found += [shape[a] - 1 for a in axes]
+    elif name in ("slice", "update_slice"):
+        starts = eqn.inputs[1 if name == "slice" else 2 :]
+        for a, start, n, step in zip(
+            params["axes"], starts, params["sizes"], params["strides"], strict=True
+        ):
+            if type(n) is not Size and n:
+                first = int(start.value) if isinstance(start, Literal) and step > 0 else 0
+                found.append(shape[a] - first - (n - 1) * abs(step) - 1)
+    return found
+
+
+def _never_negative(n: Dim) -> bool:
+    low = bounds(n)[0]
+    return low is not None and low >= 0
 
 
 def _none_negative(sizes: Iterable[Any]) -> Array:
@@ -272,7 +300,7 @@ class LoopAtOnce:
         k = len(self.outer)
         count = len(jaxpr.outputs) - len(made)
         ends = dict(zip(jaxpr.outputs[count:], made, strict=True))
-        required = [*(self.required if jaxpr is self.body else ()), *_unsure(jaxpr)]
+        required = self.required if jaxpr is self.body else ()
 
         def run(xs: list[Array]) -> list[Array]:
             p = _Rounds(known, dict(zip(self.outer, xs, strict=False)))
@@ -294,7 +322,8 @@ class LoopAtOnce:
                     enter(var, x)
             outs = [literal(a) if isinstance(a, Literal) else env[a] for a in jaxpr.outputs[:count]]
             outs = [elementwise.convert(x, dtype=x.dtype) if x.aval.weak else x for x in outs]
-            return [_none_negative(map(p.valid, dict.fromkeys(required))), *outs]
+            needed = dict.fromkeys([*required, *p.needed])
+            return [_none_negative(map(p.valid, needed)), *outs]
 
         try:
             return stage_closed(run, avals)

@@ -487,19 +487,3 @@ def padded(raw: Jaxpr, axes: tuple[Atom, ...], buckets: tuple[int, ...]) -> Jaxp
         return delivered(stage_closed(run, [*[LENGTH] * k, *avals]))
     except Refused:
         return None
-
-
-def widened(x: Any, shape: tuple[int, ...]) -> Any:
-    """A value, padded to a shape."""
-    if np.shape(x) == shape:
-        return x
-    out = np.zeros(shape, x.dtype)
-    out[tuple([slice(n) for n in x.shape])] = x
-    return out
-
-
-def cut(x: Any, shape: tuple[int, ...]) -> Any:
-    """The front of a value, in this shape."""
-    if np.shape(x) == shape:
-        return x
-    return np.ascontiguousarray(x[tuple([slice(n) for n in shape])])

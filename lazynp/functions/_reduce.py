@@ -371,15 +371,15 @@ def _reduce_with_options(
     start = _initial(initial, x.dtype)
     if where is not True and where is not NO_VALUE:
         x = _masked(row, x, where, start)
-    given = start is not NO_VALUE and start is not None
-    if sized(x.shape) and row.identity is None and axes and given:
-        x = _with_first(x, axes[0], start)
+    given: Any = None if start is NO_VALUE else start
+    if sized(x.shape) and row.identity is None and axes and given is not None:
+        x = _with_first(x, axes[0], given)
     if known_empty(x.size):
         result = _of_nothing(row, x.aval, axes, start)
     else:
         result = row.over(x, axes=axes)
-        if given:
-            result = row.combine(start, result)
+        if given is not None:
+            result = row.combine(given, result)
     if keepdims:
         result = shaping.reshape(result, shape=shape)
     return scalar_if_0d(result) if out is None else store(result, out, "unsafe")

@@ -106,7 +106,7 @@ def _needed(eqn: Eqn) -> list[Dim]:
     results, and how much longer the axes are than they must be.
     """
     found = [n for v in eqn.outputs for n in v.aval.shape]
-    shape = eqn.inputs[0].aval.shape if eqn.inputs else ()
+    shape: Any = eqn.inputs[0].aval.shape if eqn.inputs else ()
     name, params = eqn.primitive.name, eqn.params
     if name in _OF_SOME:
         axes = params["axes"] if "axes" in params else (params["axis"],)
@@ -137,7 +137,9 @@ def _none_negative(sizes: Iterable[Any]) -> Array:
 def _counters(body: Jaxpr, made: Sequence[Atom], consts: int) -> list[tuple[Atom, int]]:
     """Sizes that count the rounds, and their places among the inputs."""
     first = len(body.outputs) - len(made)
-    sums = {e.outputs[0]: e.inputs for e in body.eqns if e.primitive is elementwise.add}
+    sums: dict[Any, Any] = {
+        e.outputs[0]: e.inputs for e in body.eqns if e.primitive is elementwise.add
+    }
     found = []
     for atom, var in zip(made, body.outputs[first:], strict=True):
         if var in body.inputs[consts:]:
@@ -181,7 +183,7 @@ class LoopAtOnce:
         sizes = [values[a] for a in self.outer]
         for _, place in self.counters:
             first = None if rounds is None else int(host_value(operands[place]._read()))
-            sizes.append(LONGEST if first is None else max(first + rounds, 0))
+            sizes.append(LONGEST if first is None else max(first + (rounds or 0), 0))
         self.largest = max([self.largest, *sizes[: len(self.outer)]])
         return tuple([1 << max(n - 1, 0).bit_length() for n in sizes])
 

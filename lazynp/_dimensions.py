@@ -157,7 +157,8 @@ def _computed(node: Node, sizes: Table) -> Dim:
     op = node[OP]
     if op is not None and type(node[ARGS]) is tuple:
         if op.primitive.name in _FORMS:
-            if all(a.dtype.kind in "iu" and not a.ndim for a in op.explicit):
+            numbers = all(a.dtype.kind in "iu" and not a.ndim for a in op.explicit)
+            if numbers and not any(map(_is_truth, node[ARGS])):  # 3 * (x > 0) has one
                 sides = [_form(a) for a in node[ARGS]]
                 if None not in map(_none, sides):
                     return _FORMS[op.primitive.name](*sides)
@@ -167,6 +168,10 @@ def _computed(node: Node, sizes: Table) -> Dim:
         if mask is not None:
             return _count_of(mask, node, sizes)
     return new_size(node, sizes)
+
+
+def _is_truth(x: Any) -> bool:
+    return type(x) is list and aval_of_node(x).dtype.kind == "b"
 
 
 def _counted(node: Node) -> Node | None:

@@ -164,7 +164,10 @@ def slice_extent(item: slice, length: Dim) -> tuple[Dim, Dim, int]:
             count = smallest(-start, length)  # x[-k:]
         else:
             end = length if stop is None else smallest(_from_front(stop, length, False), length)
-            count = largest(end - largest(first, 0), 0)
+            count = end - largest(first, 0)
+            low = bounds(count)[0]
+            if low is None or low <= -step:  # else none are counted: x[1::2] of n has n // 2
+                count = largest(count, 0)
         return largest(first, 0), (count + (step - 1)) // step, step
     first = length - 1 if start is None else smallest(_from_front(start, length, False), length - 1)
     end = -1 if stop is None else largest(_from_front(stop, length, False), -1)

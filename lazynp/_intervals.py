@@ -160,10 +160,14 @@ class _Search:
         self.visits = _VISITS
 
     def of(self, x: Any) -> Interval | None:
-        """The interval of a node or a Python scalar; None if these are no integers."""
+        """The interval of a node or a Python scalar; None if these are no integers. Of truths, it
+        is that of the integers which they are in arithmetic.
+        """
         if type(x) is not list:
             return (x, x) if type(x) is int else None
         dtype = getattr(aval_of_node(x), "dtype", None)  # a call has several avals
+        if dtype is not None and dtype.kind == "b":
+            return 0, 1
         if dtype is None or dtype.kind not in "iu":
             return None
         limits = np.iinfo(dtype)

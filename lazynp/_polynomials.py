@@ -116,26 +116,78 @@ def interval(terms: Terms) -> tuple[int | None, int | None]:
     return low, high
 
 
-def most(ends: Iterable[int | None]) -> int | None:
+def _most(ends: Iterable[int | None]) -> int | None:
     """The greatest of the ends that are known."""
     return max((e for e in ends if e is not None), default=None)
 
 
-def fewest(ends: Iterable[int | None]) -> int | None:
+def _fewest(ends: Iterable[int | None]) -> int | None:
     """The least of the ends that are known."""
     return min((e for e in ends if e is not None), default=None)
 
 
-def least_of(ends: Iterable[int | None]) -> int | None:
+def _least_of(ends: Iterable[int | None]) -> int | None:
     """The least end, if all are known."""
     found = list(ends)
     return None if None in found else min(found)  # type: ignore[type-var]
 
 
-def greatest_of(ends: Iterable[int | None]) -> int | None:
+def _greatest_of(ends: Iterable[int | None]) -> int | None:
     """The greatest end, if all are known."""
     found = list(ends)
     return None if None in found else max(found)  # type: ignore[type-var]
+
+
+def ends(terms: Terms, depth: int = 2) -> tuple[int | None, int | None]:
+    """The least and the greatest value, also by what the operations in it say of their arguments;
+    None: not known. depth: of operations looked at.
+    """
+    low, high = interval(terms)
+    for a in {a for m in terms for a in m} if depth else ():
+        count = terms.get((a,), 0)
+        if a.op in ("maximum", "minimum") and count in (1, -1):
+            # of maximum(y, k) - z, both y - z and k - z are at most that, and one is at least
+            found = [ends(replaced(terms, a, terms_of(arg)), depth - 1) for arg in a.args]
+            lows, highs = zip(*found, strict=True)
+            up = (a.op == "maximum") == (count == 1)  # the greater of the two
+            low = _most([low, *(lows if up else [_least_of(lows)])])
+            high = _fewest([high, *(highs if not up else [_greatest_of(highs)])])
+        elif a.op in ("floor_divide", "remainder") and count and _is_positive(a.args[1]):
+            least, greatest = _by_division(terms, a, count, depth)
+            low, high = _most([low, least]), _fewest([high, greatest])
+    return low, high
+
+
+def _is_positive(x: Any) -> bool:
+    return type(x) is int and x > 0
+
+
+def _by_division(terms: Terms, a: Atom, count: int, depth: int) -> tuple[int | None, int | None]:
+    """The ends, from x == x // k * k + x % k, and 0 <= x % k < k."""
+    x, k = a.args
+    slack = (k - 1) * count
+    if a.op == "remainder":
+        low, high = ends(replaced(terms, a, {}), depth - 1)
+        slack = -slack
+    else:  # k times all
+        scaled = multiplied(replaced(terms, a, {}), {(): k})
+        low, high = ends(added(scaled, multiplied(terms_of(x), {(): count})), depth - 1)
+    low = None if low is None else low - max(slack, 0)
+    high = None if high is None else high + max(-slack, 0)
+    if a.op == "floor_divide":
+        low, high = None if low is None else -(-low // k), None if high is None else high // k
+    return low, high
+
+
+def replaced(terms: Terms, atom: Atom, by: Terms) -> dict[Monomial, int]:
+    """With other terms for an atom, where that stands alone."""
+    count = terms[(atom,)]
+    return added(added(terms, {(atom,): -count}), multiplied(by, {(): count}))
+
+
+def terms_of(x: Any) -> Terms:
+    """Those of a size, or of an int."""
+    return ({(): x} if x else {}) if type(x) is int else x.terms
 
 
 def text(terms: Terms) -> str:

@@ -24,12 +24,9 @@ from lazynp._polynomials import (
     Monomial,
     added,
     divided,
-    fewest,
-    greatest_of,
-    interval,
-    least_of,
-    most,
+    ends,
     multiplied,
+    replaced,
     text,
 )  # fmt: skip
 
@@ -440,25 +437,13 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 # -- what is known for all values ------------------------------------------------------------------
 
 
-def bounds(x: Dim, depth: int = 2) -> tuple[int | None, int | None]:
-    """The least and the greatest that it may be; None: not known. depth: of maxima looked at."""
-    if type(x) is not Size:
-        return int(x), int(x)
-    low, high = interval(x.terms)
-    # of maximum(y, k) - z, both y - z and k - z are at most that, and one is at least
-    for a in x.atoms() if depth else ():
-        if a.op in ("maximum", "minimum") and x.terms.get((a,)) in (1, -1):
-            ends = [bounds(_replaced(x, a, arg), depth - 1) for arg in a.args]
-            lows, highs = zip(*ends, strict=True)
-            up = (a.op == "maximum") == (x.terms[(a,)] == 1)  # the greater of the two
-            low = most([low, *(lows if up else [least_of(lows)])])
-            high = fewest([high, *(highs if not up else [greatest_of(highs)])])
-    return low, high
+def bounds(x: Dim) -> tuple[int | None, int | None]:
+    """The least and the greatest that it may be; None: not known."""
+    return ends(x.terms) if type(x) is Size else (int(x), int(x))
 
 
 def _replaced(x: Size, atom: Atom, by: Dim) -> Dim:
-    count = x.terms[(atom,)]
-    return x - _product(_made({(atom,): 1}), count) + _product(by, count)
+    return _made(replaced(x.terms, atom, _terms(by)))
 
 
 def compared(name: str, a: Dim, b: Any) -> Any:

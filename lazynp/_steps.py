@@ -345,8 +345,8 @@ def with_numbers(step: Any, values: Callable[[Any], int]) -> Any:
         index = tuple([_numbered(i, values) for i in step.index])
         params = {k: mapped(p, values) for k, p in step.params.items()}
         return type(step)(index, params, step.starts)
-    shape = getattr(step, "shape", ())
-    return replace(step, shape=mapped(shape, values)) if sized(shape) else step
+    dims = {k: x for k in ("shape", "lengths") if sized(x := getattr(step, k, ()))}
+    return replace(step, **{k: mapped(x, values) for k, x in dims.items()}) if dims else step
 
 
 def _numbered(item: Any, values: Callable[[Any], int]) -> Any:

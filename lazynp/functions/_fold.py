@@ -13,11 +13,13 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._config import config
-from lazynp._dimensions import as_operand
+from lazynp._dimensions import require
 from lazynp._extents import known_empty, slice_extent
 from lazynp._flush import host_value
 from lazynp._recorder import local
+from lazynp._sizes import is_size, sized
 from lazynp.functions._checks import traced
+from lazynp.functions._fold_sized import fold_along_size, fold_of_size, item
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import as_array, cast, scalar_if_0d, store
 from lazynp.functions._reduce import (
@@ -32,6 +34,7 @@ from lazynp.functions._reduce import (
     single_axis,
     single_out,
 )
+from lazynp.functions._reduceat_later import reduceat_later
 from lazynp.primitives import elementwise, indexing, shaping
 
 _UNROLLED = 32  # up to this many steps are recorded one by one; beyond, NumPy runs them
@@ -45,13 +48,6 @@ def part(x: Array, axis: int, start: int, stop: int, step: int = 1) -> Array:
     shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
     start = 0 if known_empty(size) else start
     return shaping.slice(x, start, axes=(axis,), sizes=(size,), strides=(step,), shape=shape)
-
-
-def item(x: Array, axis: int, index: int) -> Array:
-    """x[index] on an axis, without that axis. The index counts from the front."""
-    shape = (*x.shape[:axis], *x.shape[axis + 1 :])
-    one: dict[str, Any] = {"axes": (axis,), "sizes": (1,), "strides": (1,), "shape": shape}
-    return shaping.slice(x, as_operand(index), **one)
 
 
 # -- ufuncs without a primitive --------------------------------------------------------------------
@@ -73,6 +69,8 @@ def fold(
     Many that are traced are halved again and again.
     """
     x, out = as_array(array), single_out(out)
+    if sized(x.shape) and not needs_host(x):
+        return fold_of_size(ufunc, function, x, axis, dtype, out, keepdims, initial, where)
     options = {} if initial is NO_VALUE else {"initial": initial}
     if where is not True and where is not NO_VALUE:
         options["where"] = where
@@ -144,6 +142,9 @@ def fold_along(
     if x.ndim == 0:
         raise TypeError("cannot accumulate on a scalar")
     axis = accumulated_axis(axis, x, out)
+    if is_size(x.shape[axis]) and not needs_host(x):
+        x = cast(x, loop_dtype(ufunc, x.dtype, dtype, None if out is None else out.dtype))
+        return store(fold_along_size(function, x, axis), out, "unsafe")
     one = not needs_host(x) and 0 < x.shape[axis] <= _UNROLLED
     doubled = not one and not needs_host(x) and _may_be_halved(ufunc, x, (axis,))
     if not (one or doubled):
@@ -169,6 +170,10 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
     policy is `compiled` and a table of the slices is small.
     """
     x, out = as_array(array), single_out(out)
+    if isinstance(indices, Array) and _is_later(x, indices):
+        axis = single_axis(axis, x.ndim, "reduceat")
+        x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
+        return store(reduceat_later(row, x, indices, axis), out, "unsafe")
     indices = host_value(indices._read()) if isinstance(indices, Array) else indices
     starts = np.asarray(indices)
     few = starts.size <= _UNROLLED
@@ -176,9 +181,7 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
         return host_into(row.ufunc.reduceat, x, indices, axis=axis, dtype=dtype, out=out)
     axis = single_axis(axis, x.ndim, "reduceat")
     n = x.shape[axis]
-    beyond = starts[(starts < 0) | (starts >= n)]
-    if beyond.size:
-        raise IndexError(f"index {beyond[0]} out-of-bounds in {row.name}.reduceat [0, {n})")
+    _check_starts(row, starts, n)
 
     def by_numpy() -> Any:
         return host_into(row.ufunc.reduceat, x, starts, axis=axis, dtype=dtype, out=out)
@@ -193,9 +196,27 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
         if done is not None:
             return done
     x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
-    by_windows = not few and _even(starts, n)
+    by_windows = not few and not is_size(n) and _even(starts, n)
     result = (_by_windows if by_windows else _by_slices)(row, x, starts, axis)
     return store(result, out, "unsafe")
+
+
+def _is_later(x: Array, indices: Array) -> bool:
+    places = indices.ndim == 1 and indices.dtype.kind in "iub"
+    return places and x.ndim > 0 and not needs_host(x) and traced(indices)
+
+
+def _check_starts(row: Reduction, starts: Any, n: Any) -> None:
+    """Raise NumPy's error of the first slice that starts outside, now or from the call."""
+
+    def error(n: Any) -> IndexError:
+        beyond = starts[(starts < 0) | (starts >= n)]
+        return IndexError(f"index {beyond[0]} out-of-bounds in {row.name}.reduceat [0, {n})")
+
+    if starts.size and is_size(n):
+        require(-n - 1 if starts.min() < 0 else n - 1 - int(starts.max()), error, n)
+    elif starts.size and (starts.min() < 0 or starts.max() >= n):
+        raise error(n)
 
 
 def _even(starts: Any, size: int) -> bool:
@@ -205,11 +226,13 @@ def _even(starts: Any, size: int) -> bool:
 
 
 def _by_slices(row: Reduction, x: Array, starts: Any, axis: int) -> Array:
-    stops = [int(i) for i in (*starts[1:], x.shape[axis])]
+    stops = [*map(int, starts[1:]), x.shape[axis]]
     shape = kept_shape(x.shape, (axis,))
     results = []
     for start, stop in zip(map(int, starts), stops, strict=True):
-        if start < stop:
+        if start < 0:  # which the call refuses
+            start = 0
+        if is_size(stop) or start < stop:
             one = row.over(part(x, axis, start, stop), axes=(axis,))
         else:
             one = item(x, axis, start)

@@ -54,7 +54,7 @@ from lazynp.functions._index_keys import (
     normal,
     with_sizes,
 )
-from lazynp.functions._moving import index_step, moves, moving_step, same_slice
+from lazynp.functions._moving import index_step, moves, moving_step, same_slice, sized_step
 from lazynp.functions._operands import cast
 from lazynp.functions._parts import part, store_part
 from lazynp.functions._refused import FAULTS, wrong_index
@@ -444,7 +444,7 @@ def _store_op(
 def _set_step(aval: Aval, index: Any) -> Any:
     """The step of a basic index; None for an advanced one."""
     if holds_size(index):
-        return basic_slice(aval, index if isinstance(index, tuple) else (index,))
+        return sized_step(aval, normal(index))
     key = index_key(index)
     try:
         return aval.set_memo[key]

@@ -13,6 +13,7 @@ from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._flush import host_value
 from lazynp._sizes import sized
+from lazynp._values import knowable
 from lazynp._views import reshape as view_reshape, transpose
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
@@ -31,6 +32,7 @@ from lazynp.functions._eager import as_its_like, by_numpy
 from lazynp.functions._host import to_host
 from lazynp.functions._joining import concatenate
 from lazynp.functions._operands import as_array, cast
+from lazynp.functions._places import places
 from lazynp.functions._placing import beside
 from lazynp.functions._ranges import arange, linspace
 from lazynp.functions._shapes import broadcast_warning, reshape
@@ -94,7 +96,9 @@ def ix_(*args: Any) -> tuple[Array, ...]:
         if x.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
         if x.dtype.kind == "b":
-            x = from_numpy(np.flatnonzero(host_value(x._read())))
+            found = None if knowable(x._read()) else places(x)
+            known = found is None
+            x = from_numpy(np.flatnonzero(host_value(x._read()))) if known else found[0]
         out.append(reshape(x, (1,) * k + (x.size,) + (1,) * (ndim - k - 1)))
     return tuple(out)
 

@@ -9,7 +9,10 @@ import numpy as np
 
 from lazynp import _views
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
+from lazynp._dimensions import require_all
+from lazynp._extents import product
 from lazynp._flush import host_value
+from lazynp._sizes import sized
 from lazynp._strides import in_order, layout, named, writeable
 from lazynp.functions import _assigned, _getset
 from lazynp.functions._host import to_device, to_host
@@ -17,6 +20,7 @@ from lazynp.functions._integers import normalize_axis_index
 from lazynp.functions._joining import stack
 from lazynp.functions._operands import as_array, cast, plain
 from lazynp.primitives import shaping
+from lazynp.transforms import vmap
 
 ndindex = np.ndindex
 
@@ -261,16 +265,19 @@ def apply_along_axis(
     others = [k for k in range(x.ndim) if k != axis]
     rows = _views.transpose(x, [*others, axis])
     shape = rows.shape[:-1]
-    if 0 in shape:
-        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    results = [
-        as_array(func1d(_getset.getitem(rows, (*index, ...)), *args, **kwargs))
-        for index in ndindex(shape)
-    ]
-    first = results[0]
-    table = shaping.reshape(_table([_fitting(r, first) for r in results]),
-                            shape=(*shape, *first.shape))  # fmt: skip
-    n, k = len(shape), first.ndim
+    empty = ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    require_all([n - 1 for n in shape], lambda _: empty, None)
+    if sized(shape):
+        every = shaping.reshape(plain(rows), shape=(product(shape), rows.shape[-1]))
+        table = plain(vmap(lambda row: func1d(row, *args, **kwargs))(every))
+    else:
+        results = [
+            as_array(func1d(_getset.getitem(rows, (*index, ...)), *args, **kwargs))
+            for index in ndindex(shape)
+        ]
+        table = _table([_fitting(r, results[0]) for r in results])
+    table = shaping.reshape(table, shape=(*shape, *table.shape[1:]))
+    n, k = len(shape), table.ndim - len(shape)
     order = (*range(axis), *range(n, n + k), *range(axis, n))
     in_memory = named([order.index(i) for i in range(n + k)])  # NumPy turns its table, too
     return in_order(shaping.transpose(table, permutation=order), in_memory)

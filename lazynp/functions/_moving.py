@@ -73,6 +73,13 @@ def same_slice(a: Any, b: Any) -> bool:
     return same and a.params == b.params
 
 
+def sized_step(aval: Aval, index: Any) -> Any:
+    """The step of an index with sizes for bounds, which may have integers without values, too."""
+    if moves(index):
+        return moving_step(aval, index)
+    return basic_slice(aval, index if isinstance(index, tuple) else (index,))
+
+
 def moving_step(aval: Aval, index: Any) -> Any:
     """The step of such an index. What is unknown of its places are operands."""
     items = expand_ellipsis(index if isinstance(index, tuple) else (index,), aval.ndim)

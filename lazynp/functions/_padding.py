@@ -11,7 +11,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._dimensions import require, require_some, table
+from lazynp._dimensions import require, require_all, scalar_of, table
 from lazynp._extents import known_empty, surely
 from lazynp._sizes import is_size, largest, smallest
 from lazynp.functions import ufuncs
@@ -35,7 +35,7 @@ from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call
 from lazynp.functions._nested import holds_lazy
-from lazynp.functions._operands import broadcast, cast, plain
+from lazynp.functions._operands import as_array, broadcast, cast, plain
 from lazynp.functions._ranges import linspace
 from lazynp.functions._recording import apply
 from lazynp.functions._shapes import moveaxis
@@ -87,17 +87,15 @@ def _check_empty(x: Array, widths: tuple[Widths, ...]) -> None:
         error = ValueError(
             f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
         )
-        if any(type(n) is int and n for n in pair):
-            if known_empty(x.shape[axis]):
-                raise error
-            require_some(x.shape[axis], error)
+        for n in pair:
+            require_all((x.shape[axis] - smallest(n, 1),), lambda _, error=error: error, None)
 
 
 def _one_by_one(x: Array, widths: tuple[Widths, ...], padder: Callable[..., Array]) -> Array:
     if known_empty(x.size):  # there are no values to copy, and empty axes get no padding
         return _constant(x, widths, ((0, 0),) * x.ndim)
     for axis, pair in enumerate(widths):
-        if any(pair):
+        if not all(map(known_empty, pair)):
             x = padder(x, axis, *pair)
     return x
 
@@ -306,7 +304,9 @@ def _mirror_padder(include_edge: bool) -> Callable[..., Callable[..., Array]]:
 
         def padder(x: Array, axis: int, left: int, right: int) -> Array:
             period = x.shape[axis]
-            if is_size(period) and not odd:
+            if is_size(period) and not (odd and x.dtype.kind == "b"):
+                if odd:
+                    return _turned(x, axis, left, right, include_edge)
                 return _gathered(x, axis, left, right, include_edge)
             if period == 1:
                 return _edge(x, axis, left, right)
@@ -356,6 +356,39 @@ def _gathered(x: Array, axis: int, left: Any, right: Any, mirrors: bool | None) 
         places = ufuncs.minimum(places, ufuncs.subtract(n + again - 1, places))
         places = ufuncs.maximum(places, 0)  # an axis of one place
     return taken(x, plain(places), axis)
+
+
+def _turned(x: Array, axis: int, left: Any, right: Any, include_edge: bool) -> Array:
+    """Odd reflections of an axis whose size has no value yet. Every other period runs backwards
+    from an edge; all that lie farther move on by what lies between the edges.
+    """
+    n: Any = x.shape[axis]
+    total = left + n + right
+    period = n if include_edge else largest(n - 1, 1)
+    places: Any = shaping.iota(shape=(total,), axis=0, dtype=np.dtype(np.int64))
+    places = ufuncs.subtract(places, left)
+    beside = plain(ufuncs.logical_or(ufuncs.less(places, 0), ufuncs.greater_equal(places, n)))
+    times = ufuncs.multiply(ufuncs.floor_divide(places, period), beside)
+    place = ufuncs.subtract(places, ufuncs.multiply(times, period))
+    back = ufuncs.equal(ufuncs.remainder(times, 2), 1)
+    turned = ufuncs.maximum(ufuncs.subtract(period - include_edge, place), 0)
+    place = elementwise.select(plain(back), plain(turned), plain(place))
+    found = taken(x, plain(ufuncs.minimum(place, n - 1)), axis)
+
+    def along(each: Any) -> Array:
+        shape = (*[1] * axis, total, *[1] * (x.ndim - axis - 1))
+        return broadcast(reshaped(plain(each), shape), found.shape)
+
+    first, last = (broadcast(e, found.shape) for e in _ends(x, axis))
+    edge = elementwise.select(along(ufuncs.less(times, 0)), first, last)
+    turns = plain(ufuncs.subtract(ufuncs.multiply(edge, 2), found))
+    near = elementwise.select(along(back), turns, found)
+    moves = ufuncs.subtract(times, ufuncs.multiply(ufuncs.sign(times), back))
+    far = ufuncs.multiply(ufuncs.subtract(last, first), cast(along(moves), x.dtype))
+    far = plain(ufuncs.add(near, far))
+    out = elementwise.select(along(ufuncs.equal(moves, 0)), near, far)
+    alone = broadcast(as_array(ufuncs.equal(scalar_of(n), 1)), found.shape)
+    return elementwise.select(alone, found, out)
 
 
 def _wrap_padder(x: Array, kwargs: dict[str, Any]) -> Callable[..., Array]:

@@ -9,8 +9,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar
 from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._dimensions import size_of
-from lazynp._extents import known_negative
+from lazynp._dimensions import require_all, size_of
 from lazynp._sizes import Size, is_size, largest
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
@@ -168,8 +167,8 @@ def linspace(
     check_device(device)
     num = as_size(num)
     start, stop = [of_size(x) if type(x) is Size else x for x in (start, stop)]
-    if known_negative(num):
-        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    text = "Number of samples, {}, must be non-negative."
+    require_all((num,), lambda n: ValueError(text.format(n)), num)
     if dtype is not None:
         dtype = dtype_argument(dtype)
     if _at_once(start, stop, num) or dtype is not None and not on_device(dtype):

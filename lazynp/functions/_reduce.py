@@ -20,6 +20,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp._array import Array, NDArray, begin, new_array, new_scalar
 from lazynp._avals import Aval, on_device
+from lazynp._dimensions import as_operand, require_some
 from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._fronts import in_front
 from lazynp._memo import Memo
@@ -75,10 +76,16 @@ class Reduction:
 # -- rows ------------------------------------------------------------------------------------------
 
 
+NO_IDENTITY = "zero-size array to reduction operation {} which has no identity"
+
+
 def _skipping_nan(over: Callable[..., Array], all_of: Callable[..., Array], sign: int) -> Any:
     """A maximum or minimum that ignores nan, unless there is nothing else."""
+    name = "fmax" if sign < 0 else "fmin"
 
     def call(x: Array, **kw: Any) -> Array:
+        for a in kw.get("axes", ()):
+            require_some(x.shape[a], ValueError(NO_IDENTITY.format(name)))
         if x.dtype.kind not in "fc":
             return over(x, **kw)
         nan = elementwise.isnan(x)
@@ -329,11 +336,9 @@ def _of_nothing(row: Reduction, aval: Aval, axes: Axes, initial: Any) -> Array:
     """The reduction of an empty array."""
     shape = reduced_shape(aval.shape, axes)
     if initial is NO_VALUE or initial is None:
-        empty = any(aval.shape[a] == 0 for a in axes)
+        empty = any(known_empty(aval.shape[a]) for a in axes)
         if empty and (row.identity is None or initial is None):
-            raise ValueError(
-                f"zero-size array to reduction operation {row.name} which has no identity"
-            )
+            raise ValueError(NO_IDENTITY.format(row.name))
         initial = 0 if row.identity is None else row.identity(aval.dtype)
     if isinstance(initial, Array):
         return broadcast(initial, shape)
@@ -366,14 +371,15 @@ def _reduce_with_options(
     start = _initial(initial, x.dtype)
     if where is not True and where is not NO_VALUE:
         x = _masked(row, x, where, start)
-    if sized(x.shape) and row.identity is None and axes and start not in (NO_VALUE, None):
-        x = _with_first(x, axes[0], start)
+    given: Any = None if start is NO_VALUE else start
+    if sized(x.shape) and row.identity is None and axes and given is not None:
+        x = _with_first(x, axes[0], given)
     if known_empty(x.size):
         result = _of_nothing(row, x.aval, axes, start)
     else:
         result = row.over(x, axes=axes)
-        if start is not NO_VALUE and start is not None:
-            result = row.combine(start, result)
+        if given is not None:
+            result = row.combine(given, result)
     if keepdims:
         result = shaping.reshape(result, shape=shape)
     return scalar_if_0d(result) if out is None else store(result, out, "unsafe")
@@ -389,6 +395,7 @@ def _with_first(x: Array, axis: int, value: Array) -> Array:
 def _initial(initial: Any, dtype: Dtype) -> Any:
     if initial is NO_VALUE or initial is None:
         return initial
+    initial = as_operand(initial)
     if isinstance(initial, (Array, np.ndarray)):
         if initial.ndim:
             raise ValueError("setting an array element with a sequence.")

@@ -11,7 +11,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Shape, on_device
-from lazynp._dimensions import require, require_not_one
+from lazynp._dimensions import require, require_all, require_not_one
 from lazynp._extents import any_sized, broadcast_shapes as sizes_broadcast, product
 from lazynp._flush import host_value
 from lazynp._memo import cached
@@ -116,9 +116,8 @@ def _resolved_sizes(before: Shape, dims: Shape) -> Shape:
         require(rest - 1, _numpys_refusal, (before, dims))  # of nothing, no part can be told
         if found is not None:
             return tuple([found if i == places[0] else n for i, n in enumerate(dims)])
-        if type(rest) is int and rest > 0:
-            require(-(size % rest), _numpys_refusal, (before, dims))
         if type(rest) is not int or rest > 0:
+            require(-(size % rest), _numpys_refusal, (before, dims))
             return tuple([size // rest if i == places[0] else n for i, n in enumerate(dims)])
     return dims  # whether they fit is found out when the numbers are put in
 
@@ -353,6 +352,8 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     except TypeError:
         target = tuple([as_size(n) for n in shape])
     if sized((*x.shape, *target)):
+        negative = ValueError("all elements of broadcast shape must be non-negative")
+        require_all(target, lambda _: negative, None)
         if sizes_broadcast(x.shape, target) != target:
             raise ValueError(
                 "operands could not be broadcast together with remapped shapes "

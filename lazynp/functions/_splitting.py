@@ -66,9 +66,21 @@ def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
     try:
         len(sections)
     except TypeError:
-        if ary.shape[axis] % sections:
-            raise ValueError("array split does not result in an equal division") from None
+        uneven = ValueError("array split does not result in an equal division")
+        require_all((-(ary.shape[axis] % sections),), lambda _: uneven, None)
+        if is_size(ary.shape[axis]):
+            return _evenly(viewable(ary), int(sections), axis)
     return array_split(ary, sections, axis)
+
+
+def _evenly(x: Array, count: int, axis: Any) -> list[Array]:
+    """So many parts of one size, which has no value yet."""
+    axis = normalize_axis_index(axis, x.ndim)
+    each = x.shape[axis] // count
+    return [
+        sliced(x, *(slice(None),) * axis, slice(i * each, (i + 1) * each), ...)
+        for i in range(count)
+    ]
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
@@ -216,10 +228,10 @@ def delete(arr: Any, obj: Any, axis: Any = None, *, assume_unique_indices: bool 
     """
     x, axis, in_fortran = _flat_or_axis(arr, axis)
     n = x.shape[axis]
-    if traced(obj) and (np.size(obj) == 1 or assume_unique_indices):
+    if traced(obj) and (as_array(obj).size == 1 or assume_unique_indices):
         if as_array(obj).dtype.kind in "iu":
             return fortran(_delete_later(x, as_array(obj), axis), in_fortran)
-    if is_size(n):
+    if is_size(n) or traced(obj) and table() is not None:
         return fortran(_deleted_of_size(x, obj, axis), in_fortran)
     keep = np.ones(operator.index(n), bool)
     if isinstance(obj, slice):
@@ -235,10 +247,10 @@ def delete(arr: Any, obj: Any, axis: Any = None, *, assume_unique_indices: bool 
 
 
 def _deleted_of_size(x: Array, obj: Any, axis: int) -> Array:
-    """`delete` of an axis whose size has no value yet."""
+    """`delete` of an axis, or at places, without a value yet."""
     n = x.shape[axis]
-    index = obj if isinstance(obj, slice) else static(obj)
-    if not isinstance(index, slice):
+    index = as_array(obj) if traced(obj) else obj if isinstance(obj, slice) else static(obj)
+    if not isinstance(index, (slice, Array)):
         places = np.asarray(index)
         if places.size == 1 and places.dtype.kind in "iu":
             k = places.item()

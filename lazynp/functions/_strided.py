@@ -11,6 +11,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array, from_host, new_array, new_view
+from lazynp._dimensions import require_all
+from lazynp._extents import stand_in
 from lazynp._flush import host_value
 from lazynp._node import Node, aval_of_node, leaf
 from lazynp._recorder import staged
@@ -18,6 +20,7 @@ from lazynp._steps import Broadcast, Exact
 from lazynp._strides import Order, layout, layouts, sharing, writeable
 from lazynp._values import knowable, there
 from lazynp._views import view
+from lazynp.functions._arguments import as_size
 from lazynp.functions._fold import part
 from lazynp.functions._host import to_host
 from lazynp.functions._operands import as_array
@@ -46,8 +49,12 @@ class Windows(Exact):
         raise ValueError("assignment destination is read-only")
 
     def layout(self, dummy: NDArray) -> NDArray:
-        view = np.lib.stride_tricks.sliding_window_view
-        return view(dummy, self.lengths, self.axes)  # type: ignore[call-overload]
+        lengths = stand_in(self.lengths)
+        shape = list(dummy.shape)
+        for length, a in zip(lengths, self.axes, strict=True):
+            shape[a] = max(shape[a] - length + 1, 0)  # stand-ins for sizes may be too long
+        strides = (*dummy.strides, *[dummy.strides[a] for a in self.axes])
+        return np.lib.stride_tricks.as_strided(dummy, (*shape, *lengths), strides)
 
 
 @dataclass(frozen=True)
@@ -146,9 +153,9 @@ def sliding_window_view(
     """See `numpy.lib.stride_tricks.sliding_window_view`. A view; `subok` has no effect."""
     array = as_array(x)
     lengths = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
-    lengths = tuple(index(n) for n in lengths)
-    if any(n < 0 for n in lengths):
-        raise ValueError("`window_shape` cannot contain negative values")
+    lengths = tuple([as_size(n) for n in lengths])
+    negative = ValueError("`window_shape` cannot contain negative values")
+    require_all(lengths, lambda _: negative, None)
     if axis is None:
         axes = tuple(range(array.ndim))
         if len(lengths) != len(axes):
@@ -164,9 +171,9 @@ def sliding_window_view(
                 f"{len(lengths)} window_shape elements and {len(axes)} axes elements."
             )
     remaining = list(array.shape)
+    longer = ValueError("window shape cannot be larger than input array shape")
     for length, a in zip(lengths, axes, strict=True):
-        if remaining[a] < length:
-            raise ValueError("window shape cannot be larger than input array shape")
+        require_all((remaining[a] - length,), lambda _: longer, None)
         remaining[a] -= length - 1
     if not writeable:
         return view(array, Windows(lengths, axes), readonly="always")

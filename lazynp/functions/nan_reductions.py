@@ -8,6 +8,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._errstate import quiet
+from lazynp._extents import known_empty
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
@@ -107,7 +108,7 @@ def nanmin(
 
 def _nanarg(function: Any, fill: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     x, nan = without_nan(a, fill)
-    if nan is not None and nan.size:
+    if nan is not None and not known_empty(nan.aval.size):
         refuse(reductions.all(nan, axis), ValueError, "All-NaN slice encountered")
     return function(x, axis, out, keepdims=keepdims)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._dimensions import require_some
+from lazynp._dimensions import require_some, table
 from lazynp._extents import any_sized, known_empty, known_negative
 from lazynp._node import is_tracer
 from lazynp._positions import depth_of_user
@@ -26,6 +26,7 @@ from lazynp.functions._fold import item, part
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, to_host
 from lazynp.functions._operands import as_array, cast, plain
+from lazynp.functions._sized_polynomials import companion, divided, from_zeros, without_zeros
 from lazynp.functions.creation import arange, diag, ones, vander, zeros, zeros_like
 from lazynp.functions.logic import allclose
 from lazynp.functions.manipulation import atleast_1d, concatenate, hstack
@@ -45,12 +46,16 @@ def poly(seq_of_zeros: Any) -> Any:
     """See `numpy.poly`. Computes complex zeros, because conjugate pairs give real coefficients."""
     zeros_ = atleast_1d(as_array(seq_of_zeros))
     shape = zeros_.shape
-    if len(shape) == 2 and shape[0] == shape[1] and shape[0]:
+    error = ValueError("input must be 1d or non-empty square 2d array.")
+    if len(shape) == 2 and shape[0] == shape[1] and not known_empty(shape[0]):
+        require_some(shape[0], error)
         zeros_ = eigvals(zeros_)
     elif len(shape) != 1:
-        raise ValueError("input must be 1d or non-empty square 2d array.")
+        raise error
     elif zeros_.dtype != object:
         zeros_ = cast(zeros_, np.mintypecode(zeros_.dtype.char))  # type: ignore[arg-type]
+    if is_size(zeros_.shape[0]):
+        return from_zeros(zeros_)
     if not zeros_.size:
         return 1.0
     made = ones(1, zeros_.dtype)
@@ -78,6 +83,11 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     p = atleast_1d(as_array(p))
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
+    if strip_zeros and table() is not None and not knowable(p._read()):
+        first, kept, behind = without_zeros(p)
+        p = p if p.dtype.kind in "fc" else cast(p, float)
+        found = eigvals(companion(p, first, kept))
+        return hstack((found, zeros(behind, found.dtype)))
     if not strip_zeros:
         return _all_roots(p if p.dtype.kind in "fc" else cast(p, float))
     with asking("roots, whose number it decides", "Set strip_zeros=False"):
@@ -93,11 +103,13 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
 
 
 def _all_roots(p: Array) -> Any:
+    if is_size(p.shape[0]):
+        return eigvals(companion(p, 0, p.shape[0]))
     if p.size < 2:
         return zeros(0)
-    companion = diag(ones(p.size - 2, p.dtype), -1)
-    companion[0, :] = ufuncs.negative(p[1:]) / p[0]
-    found = eigvals(companion)
+    matrix = diag(ones(p.size - 2, p.dtype), -1)
+    matrix[0, :] = ufuncs.negative(p[1:]) / p[0]
+    found = eigvals(matrix)
     if found.dtype.kind == "c" and p.dtype.kind == "f" and _known(found):
         found = found if found.imag.any() else found.real.copy()  # as before NumPy 2.5
     return found
@@ -226,6 +238,8 @@ def polydiv(u: Any, v: Any) -> Any:
         return host_call(np.polydiv, u, v)
     u, v = atleast_1d(as_array(u)) + 0.0, atleast_1d(as_array(v)) + 0.0
     dtype = np.result_type(u.dtype, v.dtype)
+    if any_sized(u, v):
+        return divided(cast(u, dtype), cast(v, dtype))
     m, n = u.size - 1, v.size - 1
     scale = 1.0 / v[0]
     quotient, rest = zeros(max(m - n + 1, 1), dtype), cast(u, dtype).copy()

@@ -13,11 +13,12 @@ from lazynp._errstate import quiet
 from lazynp._extents import any_sized, known_empty, stand_in
 from lazynp._sizes import largest, smallest
 from lazynp.functions import reductions, rounding, ufuncs
-from lazynp.functions._arguments import part
+from lazynp.functions._arguments import own, part
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._operands import as_array, cast
+from lazynp.functions._shapes import squeeze
 from lazynp.functions._ufunc import OutputCastingError
 from lazynp.functions.histograms import (
     bincount,
@@ -79,7 +80,7 @@ def cov(
     x = _rows(m, np.dtype(dtype))
     if not rowvar and m.ndim != 1:
         x = shaping.transpose(x, permutation=(1, 0))
-    if x.shape[0] == 0:
+    if known_empty(x.shape[0]) or others and x.shape[0] == 0:
         return shaping.full(0, shape=(0, 0), dtype=_FLOAT64)
     if others:
         other = _rows(others[0], np.dtype(dtype))
@@ -145,7 +146,7 @@ def _covariance(x: Array, ddof: int, w: Any, aweights: Any) -> Any:
     c = contraction.dot_general(x, right, dimension_numbers=(((1,), (1,)), ((), ())))
     c = as_array(u.multiply(c, _inverse(factor, x.dtype)))
     # NumPy's `squeeze` makes a single variance an array too
-    return shaping.reshape(c, shape=tuple(n for n in c.shape if n != 1))
+    return own(squeeze(c))
 
 
 def _inverse(factor: Any, dtype: np.dtype[Any]) -> Array:
@@ -162,7 +163,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     if needs_host(c):
         return host_call(np.corrcoef, x, y, rowvar, dtype=dtype)
     n = c.shape[0]
-    places = as_array(np.arange(n))
+    places = shaping.iota(shape=(n,), axis=0, dtype=np.dtype(np.int64))
     diagonal = elementwise.real(indexing.take(c, places, places, axes=(0, 1)))
     deviation = elementwise.sqrt(diagonal)
     c = ufuncs.divide(c, shaping.reshape(deviation, shape=(n, 1)))

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
+from lazynp._extents import known_negative, surely
 from lazynp._primitive import Undefined
+from lazynp._sizes import is_size
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives._index_arrays import put, take
 from lazynp.primitives._layout import linear
@@ -22,7 +24,7 @@ _FEW = 32  # up to this many slices are concatenated; wider windows use a gather
 
 def _windows_abstract(x: Aval, *, axis: int, length: int) -> Aval:
     shape = x.shape
-    if not 0 <= length <= shape[axis] + (length == 0):
+    if known_negative(length) or known_negative(shape[axis] - length + surely(length == 0)):
         raise ValueError("window shape cannot be larger than input array shape")
     return aval_of((*shape[:axis], shape[axis] - length + 1, *shape[axis + 1 :], length), x.dtype)
 
@@ -56,7 +58,7 @@ def _windows_transpose(ct: Any, x: Undefined, *, axis: int, length: int) -> list
     shape = x.aval.shape
     total = shaping.full(0, shape=shape, dtype=x.aval.dtype)
     count, last = ct.shape[axis], len(shape)
-    if length > _FEW:
+    if is_size(length) or length > _FEW:
         rest = [a for a in range(last) if a != axis]
         grid = [shaping.iota(shape=(count, length), axis=k, dtype=_INT64) for k in (0, 1)]
         front = shaping.transpose(ct, permutation=(axis, last, *rest))

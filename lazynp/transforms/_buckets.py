@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from lazynp.transforms._call import Compiled, jit_call
 from lazynp.transforms._checks import has_checks
 from lazynp.transforms._padded import padded
 from lazynp.transforms._sized_program import SizedProgram
+from lazynp.transforms._widened import cut, widened
 
 _PADDING = 150.0  # microseconds: of padding operands, and taking parts of results
 _KEPT = 256  # sizes whose calls are counted
@@ -133,7 +134,7 @@ def run_in_bucket(
     finds an error, which is told by the exact one.
     """
     given = [
-        new_array(leaf(_to(host_value(x._read()), v.aval.shape)))
+        new_array(leaf(widened(host_value(x._read()), v.aval.shape)))
         for x, v in zip(operands, program.inputs[len(ns) :], strict=True)
     ]
     sizes = [new_array(leaf(np.int64(n))) for n in ns]
@@ -144,18 +145,4 @@ def run_in_bucket(
         if not has_checks(program):
             raise
         return None
-    return [new_array(leaf(_part(x, a.shape))) for x, a in zip(values, avals, strict=True)]
-
-
-def _to(x: Any, shape: tuple[int, ...]) -> Any:
-    if np.shape(x) == shape:
-        return x
-    out = np.zeros(shape, x.dtype)
-    out[tuple([slice(n) for n in x.shape])] = x
-    return out
-
-
-def _part(x: Any, shape: tuple[int, ...]) -> Any:
-    if np.shape(x) == shape:
-        return x
-    return np.ascontiguousarray(x[tuple([slice(n) for n in shape])])
+    return [new_array(leaf(cut(x, a.shape))) for x, a in zip(values, avals, strict=True)]

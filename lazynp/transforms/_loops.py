@@ -21,6 +21,7 @@ from lazynp.primitives.checks import FOUND, any_found, earlier
 from lazynp.transforms._call import joined, moving_flags, present
 from lazynp.transforms._checks import batch_discharged, discharged, guarded, has_checks
 from lazynp.transforms._cond import select_examples
+from lazynp.transforms._loop_at_once import loops
 from lazynp.transforms._masked import masked
 from lazynp.transforms._scan import linearize as linearize_scan
 from lazynp.transforms._stack import zeros
@@ -298,6 +299,7 @@ while_call = Primitive(
 )
 
 
+loops.append(while_call)
 _unit.install(
     _unit.Looping(loop=while_call, add=elementwise.add, less=elementwise.less, slice=shaping.slice_)
 )

@@ -27,7 +27,7 @@ from lazynp.transforms._stage import literal, stage_closed
 _INT = np.dtype(np.int64)
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """The program is in no bucket."""
 
 
@@ -57,11 +57,15 @@ def _rises(n: Dim, axes: Collection[Atom]) -> bool:
     return True
 
 
-class _Padding:
+class Padding:
     """The program at a bucket, as it is written. buckets: of the axes. sizes: operands."""
 
     def __init__(self, buckets: dict[Atom, int], sizes: dict[Atom, Array]) -> None:
         self.buckets, self.sizes = buckets, sizes
+
+    def fits(self, size: Dim) -> bool:
+        """Whether its number at the bucket is the most that it may be."""
+        return _rises(size, self.buckets)
 
     def number(self, size: Dim) -> int:
         """A size at the bucket."""
@@ -73,9 +77,11 @@ class _Padding:
             return size
         total: Any = size.terms.get((), 0)
         for monomial, count in size.terms.items():
-            for atom in monomial:
-                term = self._atom(atom)
-                term = term if count == 1 else elementwise.multiply(term, count)
+            if monomial:
+                first, *others = map(self._atom, monomial)
+                for other in others:
+                    first = elementwise.multiply(first, other)
+                term = first if count == 1 else elementwise.multiply(first, count)
                 total = elementwise.add(term, total)
         return total
 
@@ -110,14 +116,14 @@ class _Padding:
 
     def equation(self, eqn: Eqn, operands: list[Array]) -> Sequence[Array]:
         for var in eqn.outputs:
-            if not all(_rises(n, self.buckets) for n in var.aval.shape):
-                raise _Refused
+            if not all(map(self.fits, var.aval.shape)):
+                raise Refused
         params = {k: mapped(p, self.number) for k, p in eqn.params.items()}
         rule = _RULES.get(eqn.primitive.name)
         if rule is not None:
             return (rule(self, eqn, operands, params),)
         if eqn.primitive.kind != "elementwise" and eqn.primitive.name not in _PLAIN:
-            raise _Refused
+            raise Refused
         if eqn.primitive.name == "check":  # the places that may be at fault may be behind a size
             operands = operands[:1]
         out = eqn.primitive(*operands, **params)  # type: ignore[operator]
@@ -130,7 +136,7 @@ class _Padding:
         return {a: shape[a] for a in chosen if type(shape[a]) is Size}
 
 
-def _reduce(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+def _reduce(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
     (x,) = operands
     name = eqn.primitive.name
     value = _neutral(name.removeprefix("reduce_"), x.dtype)
@@ -149,26 +155,26 @@ def _neutral(name: str, dtype: np.dtype[Any]) -> Any:
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return int(limits.min if name == "max" else limits.max)
-    raise _Refused
+    raise Refused
 
 
-def _place(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+def _place(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
     """argmax, argmin: the first of equal ones is in front of the size."""
     (x,) = operands
     value = _neutral(eqn.primitive.name.removeprefix("arg"), x.dtype)
     return eqn.primitive(p.filled(x, p.sized(eqn, 0, (params["axis"],)), value), **params)  # type: ignore[operator]
 
 
-def _sorted(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+def _sorted(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
     """What is behind the size stays there: nothing is greater, and equal ones keep their order."""
     (x,) = operands
     if x.dtype.kind not in "fiu":
-        raise _Refused
+        raise Refused
     sized = p.sized(eqn, 0, (params["axis"],))
     return eqn.primitive(p.filled(x, sized, _last(x.dtype)), **params)  # type: ignore[operator]
 
 
-def _contract(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+def _contract(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
     contracted, _ = params["dimension_numbers"]
     made = [
         p.filled(x, p.sized(eqn, k, axes), 0)
@@ -177,7 +183,7 @@ def _contract(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, An
     return eqn.primitive(*made, **params)  # type: ignore[operator]
 
 
-def _reshape(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+def _reshape(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
     """In C order, so only the first axis may be padded, or each stays an axis."""
     before, after = [
         [n for n in shape if type(n) is Size or n != 1]
@@ -188,16 +194,21 @@ def _reshape(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any
     )
     first = all(type(n) is not Size for n in (*before[1:], *after[1:]))
     if not same and not first:
-        raise _Refused
+        raise Refused
     if math.prod(operands[0].aval.shape) != math.prod(params["shape"]):
-        raise _Refused
+        raise Refused
     return shaping.reshape(operands[0], **params)
 
 
-def _slice(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
-    """A step backwards goes from place to place: where it ends, nothing is kept."""
+def _slice(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+    """A step backwards goes from place to place: where it ends, nothing is kept. So does a slice
+    whose start is known only in the program, like its size.
+    """
     sized = p.sized(eqn, 0)
-    back = [k for k, a in enumerate(params["axes"]) if a in sized and params["strides"][k] < 0]
+    back = [
+        k for k, a in enumerate(params["axes"])
+        if a in sized and params["strides"][k] < 0 or _moves(eqn, k)
+    ]  # fmt: skip
     if not back:
         _check_starts(p, eqn, 1, params)
         return shaping.slice(*operands, **params)
@@ -212,6 +223,10 @@ def _slice(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any])
     return shaping.slice(x, *[starts[k] for k in rest], **some, shape=params["shape"])
 
 
+def _moves(eqn: Eqn, k: int, first: int = 1) -> bool:
+    return not isinstance(eqn.inputs[first + k], Literal) and type(eqn.params["sizes"][k]) is Size
+
+
 def _places(k: int, start: Any, params: dict[str, Any]) -> Any:
     """Those of a slice on its axis number k."""
     count, step = params["sizes"][k], params["strides"][k]
@@ -221,12 +236,16 @@ def _places(k: int, start: Any, params: dict[str, Any]) -> Any:
 
 def _taken(x: Array, places: Any, axis: int) -> Array:
     """The elements at these places of an axis; those before it have no meaning."""
-    found = indexing.take(x, elementwise.maximum(places, 0), axes=(axis,))
+    if not x.shape[axis]:  # nothing in front of the size, whatever that is
+        shape = (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
+        return shaping.full(0, shape=shape, dtype=x.dtype)
+    places = elementwise.minimum(elementwise.maximum(places, 0), x.shape[axis] - 1)
+    found = indexing.take(x, places, axes=(axis,))
     order = (*range(1, axis + 1), 0, *range(axis + 1, x.ndim))
     return shaping.transpose(found, permutation=order) if axis else found
 
 
-def _reverse(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+def _reverse(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
     (x,) = operands
     sized = p.sized(eqn, 0, params["axes"])
     for axis, size in sized.items():
@@ -237,13 +256,13 @@ def _reverse(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any
     return shaping.reverse(x, axes=rest) if rest else x
 
 
-def _take(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+def _take(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
     """What is behind the size of the indices takes the first place."""
     places = [p.filled(x, p.sized(eqn, k), 0) for k, x in enumerate(operands[1:], 1)]
     return indexing.take(operands[0], *places, **params)
 
 
-def _put(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+def _put(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
     """What is behind the size of the indices is written to a row that is cut off."""
     x, u, *places = operands
     if not any(p.sized(eqn, k) for k in range(2, len(operands))):
@@ -262,11 +281,11 @@ def _put_inside(x: Array, u: Array, places: list[Any], params: dict[str, Any]) -
     return shaping.slice(out, 0, axes=(axis,), sizes=(shape[axis],), strides=(1,), shape=shape)
 
 
-def _searched(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+def _searched(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
     """Nothing is greater than what is behind the size."""
     ordered, values = operands
     if ordered.ndim != 1 or ordered.dtype.kind not in "fiu":
-        raise _Refused
+        raise Refused
     sized = p.sized(eqn, 0)
     found = sorting.searchsorted(p.filled(ordered, sized, _last(ordered.dtype)), values, **params)
     return elementwise.minimum(found, p.valid(sized[0])) if sized else found
@@ -277,7 +296,7 @@ def _last(dtype: np.dtype[Any]) -> Any:
     return math.nan if dtype.kind == "f" else int(np.iinfo(dtype).max)
 
 
-def _accumulate(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+def _accumulate(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
     """An element of the result is made of those before it; in reverse, of those behind it."""
     (x,) = operands
     if params.get("reverse"):
@@ -288,7 +307,7 @@ def _accumulate(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, 
 
 
 def _check_starts(
-    p: _Padding, eqn: Eqn, first: int, params: dict[str, Any], chosen: Sequence[int] | None = None
+    p: Padding, eqn: Eqn, first: int, params: dict[str, Any], chosen: Sequence[int] | None = None
 ) -> None:
     """Slices start at numbers, or take one place that the size tells. chosen: of its axes."""
     sized = p.sized(eqn, 0)
@@ -297,20 +316,27 @@ def _check_starts(
             continue
         start, size, step = eqn.inputs[first + k], params["sizes"][k], params["strides"][k]
         if axis not in sized:
-            if type(eqn.params["sizes"][k]) is Size:
-                raise _Refused
+            if type(eqn.params["sizes"][k]) is Size and not _within(eqn, start, size, step, axis):
+                raise Refused
             continue
         if step <= 0:
-            raise _Refused
+            raise Refused
         if isinstance(start, Literal):
             last = int(start.value) + max(size - 1, 0) * step
             if int(start.value) < 0 or last >= max(p.number(sized[axis]), 1) and size:
-                raise _Refused
+                raise Refused
         elif type(eqn.params["sizes"][k]) is Size or size != 1:
-            raise _Refused
+            raise Refused
 
 
-def _update(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+def _within(eqn: Eqn, start: Any, size: int, step: int, axis: int) -> bool:
+    """Whether a slice of that size, which is the most it may be, fits the axis."""
+    if not isinstance(start, Literal) or step <= 0 or int(start.value) < 0:
+        return False
+    return int(start.value) + max(size - 1, 0) * step < max(eqn.inputs[0].aval.shape[axis], 1)
+
+
+def _update(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
     """Only what is in front of the size of the values is written."""
     x, u, *starts = operands
     if len(starts) == 1 and params["strides"][0] < 0 and params["axes"][0] in p.sized(eqn, 0):
@@ -319,6 +345,9 @@ def _update(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]
         u = shaping.transpose(u, permutation=order) if axis else u
         places = p.filled(_places(0, starts[0], params), {0: eqn.params["sizes"][0]}, x.shape[axis])
         return _put_inside(x, u, [places], {"axes": (axis,), "mode": "set"})
+    moved = [k for k in range(len(starts)) if _moves(eqn, k, 2)]
+    if moved:
+        return _update_moved(p, eqn, operands, params, moved)
     _check_starts(p, eqn, 2, params)
     sizes = {
         axis: (eqn.params["sizes"][k], eqn.inputs[2 + k])
@@ -330,11 +359,11 @@ def _update(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]
     if not sizes:
         return out
     if any(s != 1 for s in params["strides"]) or not all(type(a) is int for a in whole):
-        raise _Refused
+        raise Refused
     mask = None
     for axis, (size, start) in sizes.items():
         if not isinstance(start, Literal):
-            raise _Refused
+            raise Refused
         end = elementwise.add(p.valid(size), int(start.value))
         here = elementwise.less(shaping.iota(shape=out.aval.shape, axis=axis, dtype=_INT), end)
         mask = here if mask is None else elementwise.logical_and(mask, here)
@@ -342,15 +371,53 @@ def _update(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]
     return elementwise.select(mask, out, x)
 
 
-def _concatenate(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+def _update_moved(
+    p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any], moved: Sequence[int]
+) -> Array:
+    """Where starts are known only in the program, like the sizes: each place in a block of x takes
+    the value that belongs there.
+    """
+    x, u, *starts = operands
+    axes, sizes = params["axes"], params["sizes"]
+    still = [k for k in range(len(axes)) if k not in moved]
+    if any(params["strides"][k] != 1 for k in moved):
+        raise Refused
+    if any(type(eqn.params["sizes"][k]) is Size for k in still):
+        raise Refused
+    full, block = list(x.shape), list(x.shape)
+    for k, axis in enumerate(axes):
+        full[axis] = sizes[k]
+        block[axis] = x.shape[axis] if k in moved else sizes[k]
+    u, mask = shaping.reshape(u, shape=tuple(full)), None
+    some = {n: tuple([params[n][k] for k in still]) for n in ("axes", "sizes", "strides")}
+    given = [starts[k] for k in still]
+    old = shaping.slice(x, *given, **some, shape=tuple(block)) if still else x
+    for k in moved:
+        places = shaping.iota(shape=(x.shape[axes[k]],), axis=0, dtype=_INT)
+        back = elementwise.subtract(places, elementwise.convert(starts[k], dtype=_INT))
+        end = p.valid(eqn.params["sizes"][k])
+        here = elementwise.logical_and(
+            elementwise.greater_equal(back, 0), elementwise.less(back, end)
+        )
+        here = shaping.broadcast_in_dim(here, shape=tuple(block), dims=(axes[k],))
+        mask = here if mask is None else elementwise.logical_and(mask, here)
+        u = _taken(u, back, axes[k])
+    assert mask is not None
+    new = elementwise.select(mask, u, old)
+    return shaping.update_slice(x, new, *given, **some, shape=tuple(block)) if still else new
+
+
+def _concatenate(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
     """Each comes behind the size of the one before, over what has no meaning there."""
     axis = params["axis"]
     sizes = [a.aval.shape[axis] for a in eqn.inputs]
     if not any(type(n) is Size for n in sizes[:-1]):
         return shaping.concatenate(*operands, **params)
     shape = tuple(map(p.number, eqn.outputs[0].aval.shape))
-    if sum(map(p.number, sizes)) != shape[axis]:
-        raise _Refused
+    most, whole = sum(map(p.number, sizes)), shape[axis]
+    if most < whole:
+        raise Refused
+    shape = (*shape[:axis], most, *shape[axis + 1 :])  # all may be as long as they can be
     out: Any = shaping.full(0, shape=shape, dtype=operands[0].dtype)
     start: Any = 0
     for x, size in zip(operands, sizes, strict=True):
@@ -362,13 +429,16 @@ def _concatenate(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str,
         start = elementwise.add(p.valid(size), start) if type(size) is Size else (
             elementwise.add(start, size) if isinstance(start, Array) else start + size
         )  # fmt: skip
-    return out
+    if most == whole:
+        return out
+    shape = (*shape[:axis], whole, *shape[axis + 1 :])
+    return shaping.slice(out, 0, axes=(axis,), sizes=(whole,), strides=(1,), shape=shape)
 
 
-def _pad(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
+def _pad(p: Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -> Array:
     low, high = eqn.params["low"], eqn.params["high"]
     if any(type(n) is Size or n < 0 for n in (*low, *high)) or any(params["interior"]):
-        raise _Refused
+        raise Refused
     x, value = operands
     out: Any = shaping.pad(x, value, **params)
     for axis, size in p.sized(eqn, 0).items():
@@ -378,7 +448,7 @@ def _pad(p: _Padding, eqn: Eqn, operands: list[Array], params: dict[str, Any]) -
     return out
 
 
-Rule = Callable[[_Padding, Eqn, list[Array], dict[str, Any]], Array]
+Rule = Callable[[Padding, Eqn, list[Array], dict[str, Any]], Array]
 _RULES: dict[str, Rule] = {
     **{f"reduce_{n}": _reduce for n in ("sum", "prod", "max", "min", "or", "and")},
     "argmax": _place, "argmin": _place, "sort": _sorted, "argsort": _sorted,
@@ -402,7 +472,7 @@ def padded(raw: Jaxpr, axes: tuple[Atom, ...], buckets: tuple[int, ...]) -> Jaxp
              for v in raw.inputs[k:]]  # fmt: skip
 
     def run(xs: list[Array]) -> list[Array]:
-        made = _Padding(places, dict(zip(axes, xs, strict=False)))
+        made = Padding(places, dict(zip(axes, xs, strict=False)))
         env: dict[Any, Array] = dict(zip(raw.inputs, xs, strict=True))
 
         def read(a: Any) -> Array:
@@ -415,5 +485,5 @@ def padded(raw: Jaxpr, axes: tuple[Atom, ...], buckets: tuple[int, ...]) -> Jaxp
 
     try:
         return delivered(stage_closed(run, [*[LENGTH] * k, *avals]))
-    except _Refused:
+    except Refused:
         return None

@@ -24,6 +24,7 @@ from lazynp._sizes import Atom
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._call import jit_call
 from lazynp.transforms._direct import Earnings, once, runs_here
+from lazynp.transforms._loop_at_once import LoopAtOnce
 from lazynp.transforms._sized_program import Programs, SizedProgram, computing
 from lazynp.transforms._sizing import Own, Required, atoms_in, atoms_of
 from lazynp.transforms._stack import node_of
@@ -240,7 +241,14 @@ def run_loop(
     xs, rows = operands[consts + carry :], []
     numbers = Numbers(values.__getitem__).__getitem__
     length = mapped(params["length"], numbers)
+    tests = params["cond"], params["cond_own"]
+    program = None if xs else _loop_at_once(params["body"], own, *tests, consts)
+    if program is not None and runs_here(params["body"], operands):
+        outs = program.call(operands, values, length, name)
+        if outs is not None:
+            return outs
     test = None if length is not None else pieces_of(params["cond"], params["cond_own"])
+    rounds = 0
     order = range(1 << 62) if length is None else range(length)
     for i in order[:: -1 if params["reverse"] else 1]:
         inner = dict(values)
@@ -251,8 +259,10 @@ def run_loop(
             if not bool(host_value(going._read())):
                 break
         outs = body.run([*fixed, *state, *[_row(x, i) for x in xs]], inner, name)
-        state = outs[:carry]
+        state, rounds = outs[:carry], rounds + 1
         rows.append(outs[carry:])
+    if program is not None:
+        program.tell(operands, values, length, rounds)
     found = [number(state[k].shape[axis]) for k, axis in params["decided"]]
     types = params["body"].out_avals[carry : len(params["body"].outputs) - len(own.made)]
     stacked = [
@@ -261,6 +271,25 @@ def run_loop(
         for k, a in enumerate(types)
     ]  # fmt: skip
     return [*found, *state, *stacked]
+
+
+@cached()
+def _loop_at_once(
+    body: Jaxpr, own: Own, test: Jaxpr | None, test_own: Own | None, consts: int
+) -> LoopAtOnce | None:
+    """The programs of a loop that keeps its sizes; None if it may have none."""
+    if own.variables or is_open(body):
+        return None
+    if test is not None and (test_own is None or test_own.made or test_own.required):
+        return None
+    outer: set[Atom] = set()
+    atoms_of(body, outer)
+    if test is not None:
+        atoms_of(test, outer)
+    atoms_of(tuple([size for size, _, _ in own.required]), outer)
+    ordered = sorted(outer - own.atoms(), key=lambda a: a.order)
+    required = [size for size, _, _ in own.required]
+    return LoopAtOnce(body, own.made, test, ordered, consts, required)
 
 
 def _row(x: Array, i: int) -> Array:

@@ -50,6 +50,8 @@ def atoms_of(x: Any, found: set[Atom]) -> None:
     """Add the variables of all sizes in a parameter or type, also in jaxprs."""
     if type(x) is Size:
         found.update(x.variables())
+    elif type(x) is Failure:
+        atoms_of(x.size, found)
     elif type(x) is tuple:
         for y in x:
             atoms_of(y, found)

@@ -127,7 +127,7 @@ EDGES: dict[str, list[Any]] = {  # the values that a wrong neutral element would
 
 @pytest.fixture
 def spoiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_buckets, "_to", with_nan)
+    monkeypatch.setattr(_buckets, "widened", with_nan)
 
 
 @pytest.mark.usefixtures("spoiled")

@@ -124,17 +124,55 @@ OF_VECTORS = [
     "np.polyder(x)", "np.polyint(x,2)", "np.polymul(x,x)", "np.polyval(x,[2.,3.])",
     "np.packbits(x>1)", "np.packbits(np.outer(x,x)>1,axis=0)", "np.trim_zeros(x*(x>1))",
     "np.trim_zeros(np.concatenate([[0.],x,[0.,0.]]),'f')", "np.trim_zeros(np.outer(x,x)*0)",
+    "np.nanargmax(np.where(x>1,np.nan,x))", "np.nanargmin(np.outer(x,x),axis=1,keepdims=True)",
+    "np.nanargmin((x*3).astype(int))", "np.nanmax(x)", "np.max(x,initial=x.shape[0])",
+    "np.lib.stride_tricks.sliding_window_view(x,2)",
+    "np.lib.stride_tricks.sliding_window_view(x,3).mean(-1)",
+    "np.lib.stride_tricks.sliding_window_view(x[::-1],3)[::2]",
+    "np.lib.stride_tricks.sliding_window_view(np.outer(x,x),(2,2))",
+    "np.lib.stride_tricks.sliding_window_view(x,(2,1),axis=(0,0))",
+    "np.lib.stride_tricks.sliding_window_view(x,0)",
+    "np.lib.stride_tricks.sliding_window_view(x,x.shape[0])",
+    "np.lib.stride_tricks.sliding_window_view(x,x.shape[0]//2+1).max(1)",
+    "np.pad(x,2,mode='reflect',reflect_type='odd')",
+    "np.pad((x*8).astype(np.uint8),(9,4),mode='reflect',reflect_type='odd')",
+    "np.pad((x*8).astype(np.int32),(9,4),mode='symmetric',reflect_type='odd')",
+    "np.pad(np.outer(x,x)+0j,((3,0),(2,7)),mode='symmetric',reflect_type='odd')",
+    "np.pad(x/0.,1,mode='reflect',reflect_type='odd')",
+    "np.pad(x,x.shape[0],mode='reflect')", "np.pad(x,(x.shape[0],0),mode='symmetric')",
+    "np.hypot.reduce(-x)", "np.hypot.reduce(x,initial=x.shape[0])",
+    "np.hypot.reduce(np.outer(x,x),axis=None,keepdims=True)", "np.hypot.reduce(x,where=x>1)",
+    "np.hypot.reduce(x,dtype=np.float32)", "np.fmod.reduce(x,where=x>1,initial=9)",
+    "np.fmod.reduce(x,where=x>1)", "np.subtract.reduce(np.outer(x,x),axis=(0,1))",
+    "np.subtract.reduce(np.outer(x,x),axis=-1)", "np.subtract.reduce(x>1)",
+    "np.lcm.reduce(np.arange(1,x.shape[0]+1))", "np.lcm.reduce(np.arange(x.shape[0]))",
+    "np.gcd.reduce(np.arange(1,x.shape[0]+1))", "np.gcd.reduce(x)",
+    "np.power.accumulate(x)", "np.gcd.accumulate((x*9).astype(np.int8))",
+    "np.subtract.accumulate(np.outer(x,x),axis=1)", "np.hypot.accumulate(x,axis=1)",
+    "np.multiply.reduceat(x,[0])", "np.add.reduceat(x,[0,2,1])", "np.maximum.reduceat(x,[1,0])",
+    "np.add.reduceat(x,[0,-1])", "np.add.reduceat(np.outer(x,x),[0,1],axis=1)",
+    "np.add.reduceat(x,np.arange(0,x.shape[0],2))", "np.add.reduceat(x,(-x).astype(int))",
+    "np.maximum.reduceat(x,np.arange(x.shape[0])[::-1])", "np.add.reduceat(x,np.flatnonzero(x>1))",
+    "np.logical_or.reduceat(x>1,np.arange(0,x.shape[0],3))",
+    "np.fmax.reduceat(np.outer(x,x),np.arange(0,x.shape[0],2),axis=1)",
+    "np.split(x,2)[0]+np.split(x,2)[1]", "np.split(x[:4],2)[0]", "np.split(x,3)[2]",
+    "x[:x.shape[0]//2]+x[x.shape[0]//2:][:x.shape[0]//2]", "x[1::2]+np.ones(x.shape[0]//2)",
+    "x[2::3]+np.ones(x.shape[0]//3)", "x[5::2]", "x[:x.shape[0]-x.shape[0]%2].reshape(-1,2)",
+    "np.triu_indices(x.shape[0])[0]+np.ones(x.shape[0]*(x.shape[0]+1)//2)",
+    "np.triu_indices(x.shape[0],2)[1]", "np.triu_indices(x.shape[0],-2)[0]",
+    "np.tril_indices(x.shape[0],2)[1]", "np.tril_indices(x.shape[0],-1,3)[0]",
+    "np.outer(x,x)[np.tril_indices_from(np.outer(x,x),k=-1)]", "np.zeros((x.shape[0],0)).sum()",
+    "np.delete(x,np.flatnonzero(x>1))", "np.outer(x,x)[np.ix_(x>1,x<1)]",
+    "np.polydiv(x,[1.,2.])[0]", "np.polydiv(x,[1.,2.])[1]", "np.polydiv([1.,2.,3.],x)[1]",
+    "np.polydiv(x,x[1:])[0]", "np.poly(np.append(x,2.))", "np.sort_complex(np.roots(x))",
+    "np.sort_complex(np.roots((x>1)*x))", "np.sort_complex(np.roots(x*0))",
+    "np.sort_complex(np.roots(np.append(x,[0,0])))", "np.ones(2*(x.sum()>3)+1)",
 ]  # fmt: skip
 
 NOT_WRITTEN_VECTORS = [
-    "np.nanargmax(x)", "np.poly(x)", "np.roots(x)", "np.polydiv(x,[1.,2.])[0]",
-    "np.multiply.reduceat(x,[0])", "np.hypot.reduce(x)",
-    "np.split(x[:4],2)[0]", "np.pad(x,2,mode='reflect',reflect_type='odd')",
-    "x.tolist()",
-    "np.ma.masked_array(x)",
-    "np.lib.stride_tricks.sliding_window_view(x,2)",
-    "np.array_repr(x)",
-    "np.lcm.reduce(np.arange(1,x.shape[0]+1))", "np.gcd.reduce(np.arange(1,x.shape[0]+1))",
+    "x.tolist()", "np.unstack(x)", "np.ma.masked_array(x)", "np.array_repr(x)",
+    "np.pad(x>1,2,mode='reflect',reflect_type='odd')",
+    "np.lib.stride_tricks.as_strided(x,(2,2),(8,8))", "np.hypot.reduceat(x,[0])",
 ]  # fmt: skip
 
 OF_MATRICES = [
@@ -165,11 +203,13 @@ OF_MATRICES = [
     "np.linalg.lstsq(x,x[:,0]*2,rcond=None)[2]", "np.linalg.pinv(x)",
     "np.linalg.multi_dot([x.T,x,x.T])", "np.linalg.cross(x,x[:,::-1])",
     "np.linalg.norm(x,'nuc')", "np.linalg.cond(x[:,:2])", "np.linalg.matrix_rank(x)",
+    "np.cov(np.pad(x,((0,2),(0,0))))", "np.corrcoef(x,rowvar=False)", "np.cov(x,rowvar=False)",
+    "np.corrcoef(np.concatenate([x,[[1,2.,0],[2,1,0]]]))[:1]",
+    "np.apply_along_axis(lambda r:r.sum(),1,x)", "np.apply_along_axis(np.cumsum,1,x)",
+    "np.apply_along_axis(lambda r:np.outer(r,r),1,x)",
 ]  # fmt: skip
 
-NOT_WRITTEN_MATRICES = [
-    "np.cov(x)", "np.corrcoef(x)", "np.apply_along_axis(lambda r:r.sum(),1,x)",
-]  # fmt: skip
+NOT_WRITTEN_MATRICES = ["np.cov(x,x[:,0])"]
 
 OF_SQUARES = [
     "np.linalg.solve(x,x[:,0])", "np.linalg.eigvalsh(x+x.T)",
@@ -225,6 +265,13 @@ TEXTS = {
     "x@x[1:]": r"\(size maximum\(n - 1, 0\) is different from n\)",
     "np.einsum('i,i',x,x[1:])": r"\(n,\)->\(n,\)",
     "np.linalg.solve(np.outer(x,x),x[1:])": r"size maximum\(n - 1, 0\) is different from n",
+    "np.lib.stride_tricks.sliding_window_view(x,-1)": "cannot contain negative values",
+    "np.linspace(0,1,x.shape[0]-7)": "Number of samples, -3, must be non-negative",
+    "np.broadcast_to(x.sum(),(x.shape[0]-7,))": "all elements of broadcast shape must be non-neg",
+    "np.arange(3).reshape(x.shape[0],-1)": r"size 3 into shape \(4,newaxis\)",
+    "np.nanmax(x[4:])": "zero-size array to reduction operation fmax which has no identity",
+    "np.cov(np.outer(x,x)[:x.shape[0]-3])": "squeeze: .* but is 1 in this call",
+    "np.poly(x[4:])": "poly of no zeros is a number",
 }  # fmt: skip
 
 
@@ -253,6 +300,10 @@ def test_empty_operands_of_transforms_are_errors_of_the_call() -> None:
     "np.fft.rfft(x).real.sum()", "np.polyval(x,0.5)", "np.resize(x,5).sum()",
     "np.linalg.det(np.outer(x,x)+np.eye(x.shape[0]))", "np.vander(x,3).sum()",
     "np.linalg.inv(np.outer(x,x)+np.eye(x.shape[0])).sum()",
+    "(np.lib.stride_tricks.sliding_window_view(np.append(x,x),2).prod(-1)).sum()",
+    "(np.pad(x,2,mode='reflect',reflect_type='odd')**3).sum()", "np.hypot.reduce(x)",
+    "(np.add.reduceat(x,np.arange(0,x.shape[0],2))**2).sum()", "np.subtract.accumulate(x)[-1]",
+    "np.poly(x).sum()", "(np.polydiv(np.append(x,[2.,1.]),[1.,2.])[0]**2).sum()",
 ])  # fmt: skip
 def test_their_derivatives(text: str) -> None:
     """Inside, with one trace, and outside."""

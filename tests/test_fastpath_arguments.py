@@ -79,8 +79,8 @@ names == "a" | "a" < names | names[1] | names[[0, 2]] | names[mask[:3]] | np.sor
 days >= day | days - days[0] | days[days > day] | days + numpy.timedelta64(1, "D") | np.diff(days)
 np.unique(names) | np.concatenate([names, names]) | "c" in names | names != names
 s + True | k - True | True * k | k < True | s * 1j | k / 2j | s == 1j | z[0] * 2j | z[1] + s
-objects[1] | objects[-1] | ints[0, 1] | ints + 1 | ints * ints | ints * m[0, :2] | -ints | ints @ ints
-ints == ints | ints > 2 | longs[1] | longs * 2.0 | longs + longs | np.sqrt(longs) | longs < 2
+objects[1] | objects[-1] | ints[0, 1] | ints + 1 | ints * ints | ints * m[0, :2] | -ints
+ints @ ints | ints == ints | ints > 2 | longs[1] | longs * 2.0 | longs + longs | np.sqrt(longs) | longs < 2
 """
 AGAIN = 3
 
@@ -232,8 +232,9 @@ def test_writes_need_no_function_of_python(name: str) -> None:
 STORED: list[tuple[Any, str, Any]] = [
     ([1, "a", None], "object", {}), ([1, "a", None], "object", "text"),
     (["ab", "c"], "U2", "longer"), ([b"ab", b"c"], "S2", b"longer"),
-    (["ab", "c"], "U2", numpy.str_("xy")), (["2020-01-01"], "M8[D]", numpy.datetime64("2021-02-03")),
-    ([5, 6], "m8[h]", numpy.timedelta64(7, "h")),
+    (["ab", "c"], "U2", numpy.str_("xy")),
+    (["2020-01-01"], "M8[D]", numpy.datetime64("2021-02-03")),
+    ([5, 6], "m8[h]", numpy.timedelta64(7, "h")), ([1.5, 2], "longdouble", numpy.longdouble(3)),
 ]  # fmt: skip
 
 

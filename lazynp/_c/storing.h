@@ -260,8 +260,9 @@ static int store_element(PyArrayObject *memory, PyObject *index, PyObject *value
 /* Whether an array of objects certainly stores this one as it is. */
 static inline int is_plain_object(PyObject *x)
 {
-    return !is_array(x) && !is_scalar(x) && !PyType_IsSubtype(Py_TYPE(x), (PyTypeObject *)the.Array) &&
-           !PyArray_Check(x) && !PyArray_CheckScalar(x) && !PyTuple_Check(x) && !PyList_Check(x);
+    return !is_array(x) && !is_scalar(x) &&
+           !PyType_IsSubtype(Py_TYPE(x), (PyTypeObject *)the.Array) && !PyArray_Check(x) &&
+           !PyArray_CheckScalar(x) && !PyTuple_Check(x) && !PyList_Check(x);
 }
 
 /* Whether the date has the unit of the memory. */
@@ -272,7 +273,7 @@ static int has_its_unit(PyArrayObject *memory, PyObject *date)
     return unit->base == own->base && unit->num == own->num;
 }
 
-/* Store an object, a string or a date as one element of an array of these. 0: Python stores it. */
+/* Store an object, a string, a date or a long double as one element. 0: Python stores it. */
 static int store_on_host(PyArrayObject *memory, PyObject *index, PyObject *value)
 {
     PyObject *old;
@@ -284,9 +285,12 @@ static int store_on_host(PyArrayObject *memory, PyObject *index, PyObject *value
         fits = PyUnicode_CheckExact(value) || Py_TYPE(value) == &PyUnicodeArrType_Type;
     else if (type == NPY_STRING)
         fits = PyBytes_CheckExact(value) || Py_TYPE(value) == &PyStringArrType_Type;
-    else if (type == NPY_DATETIME || type == NPY_TIMEDELTA)
-        fits = Py_TYPE(value) == (type == NPY_DATETIME ? &PyDatetimeArrType_Type : &PyTimedeltaArrType_Type) &&
-               has_its_unit(memory, value);
+    else if (type == NPY_DATETIME)
+        fits = Py_TYPE(value) == &PyDatetimeArrType_Type && has_its_unit(memory, value);
+    else if (type == NPY_TIMEDELTA)
+        fits = Py_TYPE(value) == &PyTimedeltaArrType_Type && has_its_unit(memory, value);
+    else if (type == NPY_LONGDOUBLE)
+        fits = Py_TYPE(value) == &PyLongDoubleArrType_Type;
     if (!fits || !(at = element_at(memory, index)))
         return 0;
     if (type == NPY_OBJECT) {

@@ -306,5 +306,5 @@ def test_operators_of_objects_run_once() -> None:
         assert (x < 1).tolist() == [True, True] and Counted.calls == 6
         assert (turned + several[:, :1]).shape == (2, 2) and Counted.calls == 10
         with pytest.raises(ZeroDivisionError, match="two"):
-            x + 2
+            _ = x + 2
         assert Counted.calls == 11

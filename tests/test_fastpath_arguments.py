@@ -80,7 +80,8 @@ days >= day | days - days[0] | days[days > day] | days + numpy.timedelta64(1, "D
 np.unique(names) | np.concatenate([names, names]) | "c" in names | names != names
 s + True | k - True | True * k | k < True | s * 1j | k / 2j | s == 1j | z[0] * 2j | z[1] + s
 objects[1] | objects[-1] | ints[0, 1] | ints + 1 | ints * ints | ints * m[0, :2] | -ints
-ints @ ints | ints == ints | ints > 2 | longs[1] | longs * 2.0 | longs + longs | np.sqrt(longs) | longs < 2
+ints @ ints | ints == ints | ints > 2 | longs[1] | longs * 2.0 | longs + longs
+np.sqrt(longs) | longs < 2
 """
 AGAIN = 3
 

@@ -516,8 +516,11 @@ static PyObject *element(PyArrayObject *memory, PyObject *index)
     int number = is_of_numbers(memory);
     char *at = number || is_of_numpys_own(memory) ? element_at(memory, index) : NULL;
     PyObject *value = at ? PyArray_Scalar(at, PyArray_DESCR(memory), (PyObject *)memory) : NULL;
-    if (!number)
+    if (!number) {
+        if (value && PyArray_TYPE(memory) == NPY_OBJECT && PyArray_CheckScalar(value))
+            Py_CLEAR(value); /* Python makes it a Scalar */
         return value;
+    }
     PyObject *aval = value ? aval_of_number(value) : NULL, *out = aval ? scalar(value, aval) : NULL;
     Py_XDECREF(value);
     return out;

@@ -32,7 +32,9 @@ def made(module: Any) -> dict[str, Any]:
         "f": module.float64(2.0), "names": names, "days": days, "numpy": numpy,
         "mask": module.asarray(numpy.array([True, False, True, False, True, False])),
         "rng": module.random.default_rng(0), "day": numpy.datetime64("2020-01-03"),
-        "operator": operator,
+        "operator": operator, "objects": module.asarray(numpy.array([1, 2**70, None], object)),
+        "ints": module.asarray(numpy.array([[1, 2**70], [3, 4]], object)),
+        "longs": module.asarray(numpy.array([1.5, 2], numpy.longdouble)),
     }  # fmt: skip
 
 
@@ -76,6 +78,10 @@ rng.choice(x, 3) | rng.permutation(x) | rng.normal(x) | rng.choice(3, p=[0.5, 0.
 names == "a" | "a" < names | names[1] | names[[0, 2]] | names[mask[:3]] | np.sort(names)
 days >= day | days - days[0] | days[days > day] | days + numpy.timedelta64(1, "D") | np.diff(days)
 np.unique(names) | np.concatenate([names, names]) | "c" in names | names != names
+s + True | k - True | True * k | k < True | s * 1j | k / 2j | s == 1j | z[0] * 2j | z[1] + s
+objects[1] | objects[-1] | ints[0, 1] | ints + 1 | ints * ints | ints * m[0, :2] | -ints
+ints @ ints | ints == ints | ints > 2 | longs[1] | longs * 2.0 | longs + longs
+np.sqrt(longs) | longs < 2
 """
 AGAIN = 3
 
@@ -222,6 +228,34 @@ def test_writes_need_no_function_of_python(name: str) -> None:
     memory = numpy.asarray(a).__array_interface__["data"]
     assert calls_of(lambda: write(np, a)) == []
     assert numpy.asarray(a).__array_interface__["data"] == memory
+
+
+STORED: list[tuple[Any, str, Any]] = [
+    ([1, "a", None], "object", {}), ([1, "a", None], "object", "text"),
+    (["ab", "c"], "U2", "longer"), ([b"ab", b"c"], "S2", b"longer"),
+    (["ab", "c"], "U2", numpy.str_("xy")),
+    (["2020-01-01"], "M8[D]", numpy.datetime64("2021-02-03")),
+    ([5, 6], "m8[h]", numpy.timedelta64(7, "h")), ([1.5, 2], "longdouble", numpy.longdouble(3)),
+]  # fmt: skip
+
+
+@needs_c
+@pytest.mark.parametrize(("values", "dtype", "stored"), STORED)
+@MODES
+def test_elements_of_host_data_are_stored_without_python(
+    values: Any, dtype: str, stored: Any, eager: bool
+) -> None:
+    ours, numpys = (module.array(values, dtype=dtype) for module in (np, numpy))
+    part, copy = ours[:1], ours.copy()
+    ours[0] = numpys[0] = ours[0]  # while others see the memory
+    del part
+    set_eager(eager)
+    ours[-1] = numpys[-1] = ours[0]  # in Python, where a copy is made
+    assert calls_of(lambda: operator.setitem(ours, 0, stored)) == []
+    numpys[0] = stored
+    assert ours.tolist() == numpys.tolist() and copy.tolist() == np.array(values, dtype).tolist()
+    if dtype == "object":
+        assert ours[0] is stored
 
 
 @MODES

@@ -21,6 +21,13 @@ static inline int is_of_host(PyArrayObject *memory)
     }
 }
 
+/* Whether an element is an object as NumPy has it: what was stored, or a long double. */
+static inline int is_of_numpys_own(PyArrayObject *memory)
+{
+    int type = PyArray_TYPE(memory);
+    return type == NPY_OBJECT || type == NPY_LONGDOUBLE || type == NPY_CLONGDOUBLE;
+}
+
 /* Whether this is a string or a date alone. */
 static inline int is_host_scalar(PyObject *x)
 {
@@ -74,26 +81,71 @@ static PyObject *host_operand(PyObject *x)
     return is_python_number(x) || is_host_scalar(x) ? Py_NewRef(x) : NULL;
 }
 
-/* An elementwise function of operands of which one is an array of strings or dates. NULL, without an
-   error: forward. */
+/* Whether NumPy's function of this memory gives an array in C order, and so runs but once: objects have
+   code of the user's. */
+static inline int gives_array(PyObject *function, PyArrayObject *memory)
+{
+    if (Py_TYPE(function) != &PyUFunc_Type || ((PyUFuncObject *)function)->nout != 1)
+        return 0;
+    int few = ((PyUFuncObject *)function)->core_enabled ? 1 : 0;
+    return PyArray_NDIM(memory) > few && PyArray_IS_C_CONTIGUOUS(memory);
+}
+
+/* The memory of an array of objects or long doubles that `function` takes, borrowed; else NULL. */
+static inline PyObject *own_memory(PyObject *function, PyObject *x)
+{
+    PyObject *node = is_array(x) ? node_of(x) : NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    return is_memory(value) && is_of_numpys_own((PyArrayObject *)value) &&
+                   PyArray_ISBEHAVED_RO((PyArrayObject *)value) &&
+                   gives_array(function, (PyArrayObject *)value) &&
+                   is_laid_out(x, (PyArrayObject *)value)
+               ? value
+               : NULL;
+}
+
+static inline int is_of_objects(PyObject *x)
+{
+    return is_memory(x) && PyArray_TYPE((PyArrayObject *)x) == NPY_OBJECT;
+}
+
+static inline int is_in_order(PyObject *x)
+{
+    return !is_memory(x) || PyArray_IS_C_CONTIGUOUS((PyArrayObject *)x);
+}
+
+/* A new array for NumPy's, new. NULL: forward, or an error. */
+static PyObject *owner_of_any(PyArrayObject *memory)
+{
+    if (!PyArray_NDIM(memory))
+        return NULL;
+    if (is_of_numbers(memory))
+        return fresh_owner(memory);
+    return is_of_host(memory) || is_of_numpys_own(memory) ? host_owner(memory) : NULL;
+}
+
+/* An elementwise function of operands of which one is an array of what no program holds. NULL, without
+   an error: forward. */
 static PyObject *of_hosts(PyObject *function, PyObject *now, PyObject *const *xs, Py_ssize_t n)
 {
     PyObject *values[2] = {NULL}, *result = NULL, *out = NULL;
-    int again, found = 0;
+    int again, found = 0, objects = 0;
     for (Py_ssize_t i = 0; i < n; i++)
-        found = found || host_memory(xs[i]);
+        found = found || host_memory(xs[i]) || own_memory(function, xs[i]);
     if (!found || !is_eager(now) || n > 2 || watched())
         return NULL;
-    for (Py_ssize_t i = 0; i < n; i++)
-        values[i] = host_operand(xs[i]);
-    if (values[0] && (n == 1 || values[1]))
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *own = own_memory(function, xs[i]);
+        values[i] = own ? Py_NewRef(own) : host_operand(xs[i]);
+        objects = objects || (values[i] && is_of_objects(values[i]));
+    }
+    int all = values[0] && (n == 1 || values[1]);
+    if (all && (!objects || (is_in_order(values[0]) && (n == 1 || is_in_order(values[1])))))
         result = quiet(OF(now, Recorder, quiet), function, values, n, &again);
-    if (!result && PyErr_Occurred())
+    if (!result && PyErr_Occurred() && !objects)
         drop_error(function); /* Python comes to it again */
-    if (result && is_memory(result) && PyArray_NDIM((PyArrayObject *)result))
-        out = is_of_numbers((PyArrayObject *)result)  ? fresh_owner((PyArrayObject *)result)
-              : is_of_host((PyArrayObject *)result) ? host_owner((PyArrayObject *)result)
-                                                      : NULL;
+    if (result && is_memory(result))
+        out = owner_of_any((PyArrayObject *)result);
     Py_XDECREF(result);
     Py_XDECREF(values[0]);
     Py_XDECREF(values[1]);

@@ -509,11 +509,18 @@ static int is_of_element(PyObject *index, PyObject *aval)
                                      : ndim == 1 && !PySlice_Check(index);
 }
 
-/* A Scalar with one element, new. NULL, without an error: forward. */
+/* One element: a Scalar, or what NumPy has where no program holds it, new. NULL, without an error:
+   forward. */
 static PyObject *element(PyArrayObject *memory, PyObject *index)
 {
-    char *at = is_of_numbers(memory) ? element_at(memory, index) : NULL;
+    int number = is_of_numbers(memory);
+    char *at = number || is_of_numpys_own(memory) ? element_at(memory, index) : NULL;
     PyObject *value = at ? PyArray_Scalar(at, PyArray_DESCR(memory), (PyObject *)memory) : NULL;
+    if (!number) {
+        if (value && PyArray_TYPE(memory) == NPY_OBJECT && PyArray_CheckScalar(value))
+            Py_CLEAR(value); /* Python makes it a Scalar */
+        return value;
+    }
     PyObject *aval = value ? aval_of_number(value) : NULL, *out = aval ? scalar(value, aval) : NULL;
     Py_XDECREF(value);
     return out;

@@ -25,6 +25,8 @@ static inline int as_int64(PyObject *x, npy_int64 *value)
         *value = PyArrayScalar_VAL(x, Int64);
     else if (PyLong_CheckExact(x))
         *value = PyLong_AsLongLongAndOverflow(x, &overflow);
+    else if (PyBool_Check(x))
+        *value = x == Py_True;
     else
         return 0;
     return !overflow;
@@ -162,7 +164,7 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *x = args[i];
         PyObject *value = is_scalar(x) ? value_of_scalar(x) : NULL;
-        if (!value && i && (PyFloat_CheckExact(x) || PyLong_CheckExact(x) || aval_of_number(x)))
+        if (!value && i && (is_python_number(x) || aval_of_number(x)))
             value = x;
         if (!value && i && is_array(x))
             return PyObject_Vectorcall(front->operator, args, n, NULL);

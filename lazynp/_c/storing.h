@@ -257,6 +257,56 @@ static int store_element(PyArrayObject *memory, PyObject *index, PyObject *value
     return at && store_number(memory, at, value);
 }
 
+/* Whether an array of objects certainly stores this one as it is. */
+static inline int is_plain_object(PyObject *x)
+{
+    return !is_array(x) && !is_scalar(x) &&
+           !PyType_IsSubtype(Py_TYPE(x), (PyTypeObject *)the.Array) && !PyArray_Check(x) &&
+           !PyArray_CheckScalar(x) && !PyTuple_Check(x) && !PyList_Check(x);
+}
+
+/* Whether the date has the unit of the memory. */
+static int has_its_unit(PyArrayObject *memory, PyObject *date)
+{
+    PyArray_DatetimeMetaData *unit = &((PyDatetimeScalarObject *)date)->obmeta, *own;
+    own = &((PyArray_DatetimeDTypeMetaData *)PyDataType_C_METADATA(PyArray_DESCR(memory)))->meta;
+    return unit->base == own->base && unit->num == own->num;
+}
+
+/* Store an object, a string, a date or a long double as one element. 0: Python stores it. */
+static int store_on_host(PyArrayObject *memory, PyObject *index, PyObject *value)
+{
+    PyObject *old;
+    char *at;
+    int fits = 0, type = PyArray_TYPE(memory);
+    if (type == NPY_OBJECT)
+        fits = is_plain_object(value);
+    else if (type == NPY_UNICODE)
+        fits = PyUnicode_CheckExact(value) || Py_TYPE(value) == &PyUnicodeArrType_Type;
+    else if (type == NPY_STRING)
+        fits = PyBytes_CheckExact(value) || Py_TYPE(value) == &PyStringArrType_Type;
+    else if (type == NPY_DATETIME)
+        fits = Py_TYPE(value) == &PyDatetimeArrType_Type && has_its_unit(memory, value);
+    else if (type == NPY_TIMEDELTA)
+        fits = Py_TYPE(value) == &PyTimedeltaArrType_Type && has_its_unit(memory, value);
+    else if (type == NPY_LONGDOUBLE)
+        fits = Py_TYPE(value) == &PyLongDoubleArrType_Type;
+    if (!fits || !(at = element_at(memory, index)))
+        return 0;
+    if (type == NPY_OBJECT) {
+        old = *(PyObject **)at;
+        *(PyObject **)at = Py_NewRef(value);
+        Py_XDECREF(old); /* last, as it may run code */
+    }
+    else if (type == NPY_DATETIME || type == NPY_TIMEDELTA)
+        *(npy_datetime *)at = ((PyDatetimeScalarObject *)value)->obval;
+    else if (PyArray_SETITEM(memory, at, value) < 0) {
+        drop_error(value); /* Python comes to it again */
+        return 0;
+    }
+    return 1;
+}
+
 /* The array to store at an index, new: a copy if it may show what is written. NumPy 2.4 reads some of
    its own writes in `a[::2] = a[:5]`. */
 static PyObject *apart(PyArrayObject *memory, PyObject *index, PyArrayObject *value)
@@ -479,8 +529,9 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
         return hand_on(front, args, nargsf, names);
     PyArrayObject *memory;
     int done = 0;
-    if (OF(self, Array, _base) == Py_None && (memory = sole_memory(node)) &&
-        store_element(memory, index, value)) /* with any back end */
+    if (OF(self, Array, _base) == Py_None && node && (memory = memory_of_one(node)) &&
+        (is_of_numbers(memory) ? store_element(memory, index, value)
+                               : store_on_host(memory, index, value))) /* with any back end */
         Py_RETURN_NONE;
     index = with_known_places(index);
     PyObject *now = index ? recorder() : NULL;

@@ -30,7 +30,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     given by `optimize`, by default `"greedy"`. Of the values of `order`, only "F" has an effect.
     The result is a view where NumPy's is one.
     """
-    if len(operands) < 2 and not (operands and isinstance(operands[0], str)):
+    if len(operands) == 1 and not isinstance(operands[0], str):
         raise ValueError("must provide at least an operand and a subscripts list to einsum")
     for name in kwargs:
         if name not in _KEYWORDS:
@@ -54,16 +54,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     (result,) = results
     if order == "F" and not view:
         fortran(result)
-    if out is not None and out.ndim != result.ndim:
-        raise ValueError(
-            f"out parameter does not have the correct number of dimensions, has {out.ndim} "
-            f"but should have {result.ndim}"
-        )
     if out is not None and out.shape != result.shape:
-        raise ValueError(
-            "operands could not be broadcast together with remapped shapes "
-            f"[original->remapped]: {result.shape} {out.shape}"
-        )
+        _refuse(form, arrays, out, kwargs)
     return store(scalar_if_0d(result), out, kwargs.get("casting", "safe"))
 
 
@@ -71,6 +63,13 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
     """See `numpy.einsum_path`. Uses only the shapes of the operands."""
     arrays, form = _arrays(operands)
     return np.einsum_path(*_arguments(form, map(_dummy, arrays)), optimize=optimize)
+
+
+def _refuse(form: Any, arrays: list[Array], out: Any, kwargs: dict[str, Any]) -> None:
+    """Raise NumPy's error for an `out` of another shape."""
+    empty = np.empty(stand_in(out.shape), out.dtype)
+    np.einsum(*_arguments(form, map(_dummy, arrays)), out=empty, **kwargs)
+    raise ValueError(f"einsum: out has another shape than the result: {out.shape}")
 
 
 def _sums_nothing(plan: _Steps) -> bool:

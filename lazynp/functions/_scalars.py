@@ -55,7 +55,7 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
                 there = other[4] is AVALS[type(b)]
             else:
                 b = y
-                there = t is float or t is int
+                there = t is float or t is int or t is bool or t is complex
             if there and node[4] is AVALS[type(a)]:
                 if not _is_looked_at():
                     value = quiet(function, a, b)

@@ -279,3 +279,32 @@ def test_lazy_arrays_as_objects() -> None:
 def test_recarray_of_a_copy() -> None:
     r = lazynp.array(RECORDS).view(np.recarray)
     assert r.a.tolist() == [1, 3, 5] and r[0].s == "ab"
+
+
+class Counted:
+    """An object whose operators count their calls, some of which fail."""
+
+    calls = 0
+
+    def __add__(self, other: Any) -> Any:
+        Counted.calls += 1
+        if other == 2:
+            raise ZeroDivisionError("two")
+        return self if other == 1 else 7
+
+    __lt__ = __add__
+
+
+def test_operators_of_objects_run_once() -> None:
+    x = lazynp.array([Counted(), Counted()])
+    turned = lazynp.array([[Counted(), Counted()], [Counted(), Counted()]]).T
+    several = lazynp.array([[0, 1], [3, 4]])
+    for _ in range(3):
+        Counted.calls = 0
+        assert (x + 1)[0] is x[0] and Counted.calls == 2
+        assert (x + [3, 4]).tolist() == [7, 7] and Counted.calls == 4
+        assert (x < 1).tolist() == [True, True] and Counted.calls == 6
+        assert (turned + several[:, :1]).shape == (2, 2) and Counted.calls == 10
+        with pytest.raises(ZeroDivisionError, match="two"):
+            _ = x + 2
+        assert Counted.calls == 11

@@ -112,6 +112,22 @@ def test_wrong_arguments(expression: str) -> None:
     assert "'_" not in got[1] and "lazynp" not in got[1]
 
 
+EINSUMS = """
+np.einsum() | np.einsum(a) | np.einsum("ij") | np.einsum("ij,jk->ik", a, b, out=np.zeros((2, 2)))
+np.einsum("ij->i", a, out=np.zeros(5)) | np.einsum("ij->ij", a, out=np.zeros((3, 1)))
+np.einsum("ij->", a, out=np.zeros(1)) | np.einsum("ij,jk->ik", a, b, out=np.zeros((3, 5, 1)))
+"""
+
+
+@pytest.mark.parametrize("expression", EINSUMS.strip().replace("\n", " | ").split(" | "))
+def test_einsum_into_another_shape(expression: str) -> None:
+    found = []
+    for module in (np, numpy):
+        names = {"np": module, "a": module.ones((3, 4)), "b": module.ones((4, 5))}
+        found.append(outcome(lambda names=names: eval(expression, names)))
+    assert found[0] == found[1]
+
+
 def test_where_order_is_none_or_small() -> None:
     x, y = numpy.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3)
     orders: list[Any] = [None, "c", "f", "F", "A", "k", "K"]

@@ -218,7 +218,8 @@ static PyObject *shown(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     PyObject *entry, *now, *out = NULL;
     int again = 1;
-    if (n == 0 || names || !nothing_staged() || !is_array(args[0]) ||
+    if (n == 0 || names || !nothing_staged() ||
+        !(front->kin ? is_handle(args[0]) : is_array(args[0])) ||
         OF(args[0], Array, _flags) != Py_None)
         return hand_on(front, args, nargsf, names);
     entry = Py_XNewRef(entry_of_call(front, args, n));

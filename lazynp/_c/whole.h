@@ -2,12 +2,14 @@
 
 #pragma once
 
-#include "views.h"
+#include "derived.h"
 
 /* -- whole functions: `_eager.by_numpy`, `created`; `_reduce` ---------------------------------- */
 
 enum { DEEPEST = 4 }; /* how deep lists nest */
-enum { LAZY = 1, LISTS }; /* what `argument` has met: arrays or scalars of ours, sequences */
+/* What `argument` has met: arrays or scalars of ours, sequences; and whether it takes arrays of
+   derived classes as plain ones. */
+enum { LAZY = 1, LISTS, BARE = 4 };
 
 /* NumPy's array for one of ours without axes, whose node holds a number, new. NULL: forward. */
 static PyObject *single(PyObject *x, PyObject *number)
@@ -83,7 +85,8 @@ static PyObject *argument_in_list(PyObject *x, const Asked *asked);
    error. */
 static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
 {
-    if (is_array(x)) {
+    if (is_array(x) ||
+        (*met & BARE && is_derived(x) && has_ours(Py_TYPE(x), the.array_function))) {
         PyObject *node = node_of(x), *value = node ? Py_NewRef(PyList_GET_ITEM(node, VALUE)) : NULL;
         if (!node && is_eager(now) && is_stale(x))
             value = shown_memory(x);
@@ -192,7 +195,7 @@ static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n, PyObj
         return are_bounded(args, n, most);
     if (front->lengths)
         return makes_short_range(args, n, names ? PyTuple_GET_SIZE(names) : 0, most);
-    if (is_array(x)) {
+    if (is_handle(x)) {
         PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
         PyObject *aval = node ? NULL : lasting_aval(x); /* of a view that is out of date */
         if (aval)
@@ -327,11 +330,13 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
     Py_ssize_t all = n + named, made = 0;
     PyObject *values[MOST_ARGUMENTS], *now, *result = NULL, *out = NULL;
-    int met = 0, again = 1;
+    int met = front->bare && !names_class(names) ? BARE : 0, again = 1;
     if (n == 0 || n > front->operands || all > MOST_ARGUMENTS || !nothing_staged())
         return hand_on(front, args, nargsf, names);
     if (front->itself == 1 && all == 1 && is_array(args[0]))
         return Py_NewRef(args[0]);
+    if (front->itself == 1 && all == 1 && front->bare && is_derived(args[0]))
+        return stripped_of(args[0]);
     if (watched() || (front->arrays_only && !is_array(args[0])))
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 1; front->function == Py_None && i < all; i++)
@@ -348,7 +353,7 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         while (made < all && (values[made] = argument(args[made], now, &met, DEEPEST)))
             made++;
         int large = front->outer && is_first(now) && made > 1 && is_large_outer(now, values);
-        if (made == all && !large && is_numpys(front, now, met)) {
+        if (made == all && !large && is_numpys(front, now, met & ~BARE)) {
             /* functions may name their arguments otherwise than methods */
             int method = front->method != Py_None && is_array(args[0]) &&
                          (!names || front->named || front->function == Py_None);

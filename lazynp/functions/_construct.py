@@ -38,7 +38,7 @@ from lazynp.primitives import elementwise
 _make: Any = np.array  # NumPy's stubs lack some of its arguments
 
 
-@created(np.array, anytime=True, first=of_numbers)
+@created(np.array, anytime=True, first=of_numbers, bare=True)
 def array(
     object: Any,
     dtype: Any = None,
@@ -172,7 +172,7 @@ def _sealed(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return value
 
 
-@created(np.asarray, anytime=True, itself=True)
+@created(np.asarray, anytime=True, itself=True, bare=True)
 def asarray(
     a: Any,
     dtype: Any = None,
@@ -204,7 +204,7 @@ def asanyarray(
     return array(a, dtype, copy=copy, order=order, subok=True, like=like)
 
 
-@created(np.ascontiguousarray, anytime=True, itself=2)
+@created(np.ascontiguousarray, anytime=True, itself=2, bare=True)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
     """See `numpy.ascontiguousarray`."""
     return array(a, dtype, copy=None, order="C", ndmin=1, like=like)

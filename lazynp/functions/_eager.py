@@ -323,13 +323,14 @@ def _settle(x: NDArray) -> None:
 
 def created(
     reference: Callable[..., Any], *, like: bool = False, anytime: bool = False,
-    itself: int = False, first: Callable[[Any], Any] | None = None,
+    itself: int = False, first: Callable[[Any], Any] | None = None, bare: bool = False,
 ) -> Callable[[F], F]:  # fmt: skip
     """Decorate a function that makes an array. Its first argument determines the size: a length, a
     shape, a list of the elements, or an array that the result is to be `like`.
 
     anytime: it makes an array of host data at once, in any mode. itself: it returns an array that
-    is its only argument; 2: where NumPy's does. first: makes the arrays of some arguments.
+    is its only argument; 2: where NumPy's does. first: makes the arrays of some arguments. bare: it
+    makes plain arrays of those of derived classes, unless `subok` asks for the class.
     """
 
     def decorate(function: F) -> F:
@@ -367,7 +368,7 @@ def created(
         public = in_front(
             "whole", call, function=_undispatched(reference), handle=handle,
             not_numpys=_NOT_NUMPYS | {"like"},
-            operands=_ANY_NUMBER, creates=True, anytime=anytime, itself=itself,
+            operands=_ANY_NUMBER, creates=True, anytime=anytime, itself=itself, bare=bare,
         )  # fmt: skip
         return public
 

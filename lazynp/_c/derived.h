@@ -149,6 +149,15 @@ static PyObject *kept(PyObject *self, PyObject *const *args, size_t nargsf, PyOb
     return out;
 }
 
+/* `_subclass._in_class`, which the front has for numbers of NumPy's own dtypes. Steals the result. */
+static PyObject *item_in_class(Front *front, PyObject *result, PyObject *first)
+{
+    if (!PyArray_IsScalar(result, Generic))
+        return result_in_class(result, first, 1);
+    Py_SETREF(result, PyObject_CallFunctionObjArgs(front->handle, first, result, NULL));
+    return result;
+}
+
 /* `_subclass.derived_first`: an elementwise function. Its `function` is the one of plain arrays. */
 static PyObject *in_class(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -175,10 +184,10 @@ static PyObject *in_class(PyObject *self, PyObject *const *args, size_t nargsf, 
     for (Py_ssize_t i = 0; i < made; i++)
         Py_DECREF(given[i]);
     if (!out || !PyTuple_CheckExact(out))
-        return out ? result_in_class(out, first, 1) : NULL;
+        return out ? item_in_class(front, out, first) : NULL;
     PyObject *all = PyTuple_New(PyTuple_GET_SIZE(out));
     for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(out); i++) {
-        PyObject *item = result_in_class(Py_NewRef(PyTuple_GET_ITEM(out, i)), first, 1);
+        PyObject *item = item_in_class(front, Py_NewRef(PyTuple_GET_ITEM(out, i)), first);
         if (item)
             PyTuple_SET_ITEM(all, i, item);
         else

@@ -173,7 +173,7 @@ static const Kind KINDS[] = {
     {"stripped", stripped, NULL, NULL},
     {"seen_in_class", seen_in_class, NULL, NULL},
     {"kept", kept, NULL, NULL},
-    {"in_class", in_class, NULL, NULL},
+    {"in_class", in_class, NULL, "handle"},
     {"is_instance", is_instance, NULL, NULL},
     {"class_told", class_told, NULL, NULL},
 };

@@ -153,7 +153,7 @@ def derived_first(function: Callable[..., Any], other: Callable[..., Any]) -> Ca
             return tuple([_in_class(first, x) for x in result])
         return _in_class(first, result)
 
-    return in_front("in_class", call, function=function)
+    return in_front("in_class", call, function=function, handle=_in_class)
 
 
 _KNOWN = frozenset({NDArray, Scalar, *SCALAR_DTYPES, *AVALS})

@@ -424,17 +424,37 @@ static int is_in_owner(PyObject *self, PyArrayObject *memory)
            (below == whole || below == PyArray_BASE((PyArrayObject *)whole));
 }
 
+/* Whether an owner's memory lies in its order without gaps: `_strides._strides`. */
+static int lies_in_order(PyObject *order, PyArrayObject *memory)
+{
+    int ndim = PyArray_NDIM(memory);
+    if (order == Py_None)
+        return PyArray_IS_C_CONTIGUOUS(memory);
+    if (!PyTuple_CheckExact(order) || PyTuple_GET_SIZE(order) != ndim || !PyArray_SIZE(memory))
+        return 0;
+    npy_intp step = PyArray_ITEMSIZE(memory);
+    for (int i = ndim; i-- > 0;) {
+        Py_ssize_t axis = PyLong_AsSsize_t(PyTuple_GET_ITEM(order, i));
+        if (axis < 0 || axis >= ndim || PyArray_STRIDE(memory, (int)axis) != step) {
+            PyErr_Clear();
+            return 0;
+        }
+        step *= PyArray_DIM(memory, (int)axis);
+    }
+    return 1;
+}
+
 /* Whether the memory lies as NumPy's array would, so that NumPy's result does too: see
    `_strides.laid_out`. */
 static int is_laid_out(PyObject *x, PyArrayObject *memory)
 {
     PyObject *base = OF(x, Array, _base);
     if (base == Py_None)
-        return OF(x, Array, _order) == Py_None && PyArray_IS_C_CONTIGUOUS(memory);
-    if (OF(base, Array, _order) != Py_None || !is_in_owner(x, memory))
+        return lies_in_order(OF(x, Array, _order), memory);
+    if (!is_in_owner(x, memory))
         return 0;
     PyObject *whole = PyList_GET_ITEM(OF(base, Array, _node), VALUE);
-    return PyArray_IS_C_CONTIGUOUS((PyArrayObject *)whole);
+    return lies_in_order(OF(base, Array, _order), (PyArrayObject *)whole);
 }
 
 /* `_strides.fortran_order`, new. */

@@ -177,7 +177,7 @@ made:
 static int may_need_copy(PyObject *self, PyObject *entry)
 {
     if (Py_TYPE(PyTuple_GET_ITEM(entry, 0)) != (PyTypeObject *)the.Reshape ||
-        OF(self, Array, _base) == Py_None)
+        (OF(self, Array, _base) == Py_None && OF(self, Array, _order) == Py_None))
         return 0;
     PyObject *node = node_of(self), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
     return !value || (is_memory(value) && !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value));

@@ -115,9 +115,8 @@ static PyObject *order_of_result(PyObject *value, PyObject *const *xs, Py_ssize_
     }
     if (!is_memory(value) || PyArray_IS_C_CONTIGUOUS(memory))
         return is_memory(value) ? Py_NewRef(Py_None) : NULL;
-    if (!PyArray_IS_F_CONTIGUOUS(memory))
-        return NULL;
-    return fortran_order(PyArray_NDIM(memory));
+    return PyArray_IS_F_CONTIGUOUS(memory) ? fortran_order(PyArray_NDIM(memory))
+                                           : PyObject_CallOneArg(the.order_of_strides, value);
 }
 
 /* The operands of a node, as a new tuple. */

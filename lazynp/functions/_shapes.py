@@ -324,12 +324,14 @@ def atleast_1d(*arys: Any) -> Any:
     return _atleast(arys, 1)
 
 
+@or_itself(np.atleast_2d)
 @showing
 def atleast_2d(*arys: Any) -> Any:
     """See `numpy.atleast_2d`."""
     return _atleast(arys, 2)
 
 
+@or_itself(np.atleast_3d)
 @showing
 def atleast_3d(*arys: Any) -> Any:
     """See `numpy.atleast_3d`."""

@@ -343,7 +343,7 @@ def kept_class(self: Array, made: Array) -> Array:
 METHODS: dict[str, Callable[..., Any]] = {
     "__array__": _array,
     "__array_wrap__": _wrap,
-    "__buffer__": _buffer,
+    "__buffer__": in_front("lent_buffer", _buffer),
     "__bytes__": lambda self: bytes(host_of(self)) if type(self) is Scalar else _tobytes(self),
     "__bool__": lambda self: bool(seen_of(self)),
     "__complex__": _complex,

@@ -112,10 +112,10 @@ static PyObject *result_in_class(PyObject *result, PyObject *first, int single)
     return result && is_array(result) ? in_class_of(Py_TYPE(first), result, first) : result;
 }
 
-static inline int names_class(PyObject *names)
+static inline int has_name(PyObject *names, const char *name)
 {
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "subok") == 0)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), name) == 0)
             return 1;
     return 0;
 }
@@ -126,7 +126,7 @@ static PyObject *kept(PyObject *self, PyObject *const *args, size_t nargsf, PyOb
     Front *front = (Front *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), all = n + (names ? PyTuple_GET_SIZE(names) : 0);
     PyObject *given[MOST_OF_DERIVED] = {NULL}, *x = n ? args[0] : NULL, *out = NULL;
-    if (!x || all > MOST_OF_DERIVED || is_staged() || !is_derived(x) || names_class(names) ||
+    if (!x || all > MOST_OF_DERIVED || is_staged() || !is_derived(x) || has_name(names, "subok") ||
         (front->asks && !has_ours(Py_TYPE(x), the.array_ufunc)))
         return hand_on(front, args, nargsf, names);
     Py_ssize_t made = 0;

@@ -176,6 +176,7 @@ static const Kind KINDS[] = {
     {"in_class", in_class, NULL, "handle"},
     {"is_instance", is_instance, NULL, NULL},
     {"class_told", class_told, NULL, NULL},
+    {"lent_buffer", lent_buffer, NULL, NULL},
 };
 
 /* The integer arguments of `front`, for any kind. */

@@ -103,6 +103,13 @@ static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
         *met |= LAZY;
         return Py_XNewRef(value_of_scalar(x));
     }
+    if (is_memory(x)) { /* NumPy's own */
+        PyArrayObject *memory = (PyArrayObject *)x;
+        *met |= LISTS;
+        return is_of_numbers(memory) && PyArray_ISBEHAVED_RO(memory) && is_small(now, memory)
+                   ? Py_NewRef(x)
+                   : NULL;
+    }
     if (is_python_number(x) || x == Py_None || x == the.no_value || is_host_scalar(x) ||
         PyType_Check(x) || PyArray_DescrCheck(x) || is_short_range(x) || aval_of_number(x))
         return Py_NewRef(x);
@@ -202,6 +209,8 @@ static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n, PyObj
             return PyLong_AsDouble(OF(aval, Aval, nbytes)) <= the.filled && !PyErr_Occurred();
         return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= the.filled;
     }
+    if (front->anytime && is_memory(x))
+        return PyArray_SIZE((PyArrayObject *)x) <= the.filled;
     if (front->anytime) /* they are elements, of which `argument` rejects many; or the only one */
         return PyList_CheckExact(x) || PyTuple_CheckExact(x) || PyRange_Check(x) ||
                is_python_number(x) || is_scalar(x) || aval_of_number(x);
@@ -330,7 +339,7 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
     Py_ssize_t all = n + named, made = 0;
     PyObject *values[MOST_ARGUMENTS], *now, *result = NULL, *out = NULL;
-    int met = front->bare && !names_class(names) ? BARE : 0, again = 1;
+    int met = front->bare && !has_name(names, "subok") ? BARE : 0, again = 1;
     if (n == 0 || n > front->operands || all > MOST_ARGUMENTS || !nothing_staged())
         return hand_on(front, args, nargsf, names);
     if (front->itself == 1 && all == 1 && is_array(args[0]))
@@ -367,6 +376,9 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
                 again = 1;
             }
         }
+        if (result && front->itself == 1 && result == values[0] && is_memory(args[0]) &&
+            !has_name(names, "copy"))
+            Py_SETREF(result, PyArray_NewCopy((PyArrayObject *)result, NPY_KEEPORDER));
         if (result && front->raw)
             out = result;
         else if (result) {
@@ -547,7 +559,7 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     if (n == 0 || n > 2 || !nothing_staged() || watched())
         return hand_on(front, args, nargsf, names);
     int listed = PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0]);
-    if (!is_array(args[0]) && !listed)
+    if (!is_array(args[0]) && !listed && !is_memory(args[0]))
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 0; i < named; i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
@@ -567,7 +579,7 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     PyObject *value = NULL;
     if (listed)
         value = is_eager(now) ? memory_of_list(args[0], now) : NULL;
-    else if (dtype != Py_None)
+    else if (dtype != Py_None || is_memory(args[0]))
         value = is_eager(now) ? argument(args[0], now, &met, 0) : NULL;
     else if (carries_tangent(args[0])) {
         out = reduction_traced(front, args[0], axis, keepdims, now);
@@ -595,4 +607,36 @@ static PyObject *of_arrays(PyObject *self, PyObject *const *args, size_t nargsf,
         is_array(args[1]))
         return PyObject_Vectorcall(front->function, args, 2, NULL);
     return hand_on(front, args, nargsf, names);
+}
+
+/* Whether a module's functions may want memory of their own, or memory to write: SciPy's. */
+static int is_scipys(PyObject *globals)
+{
+    PyObject *name = globals ? PyDict_GetItemWithError(globals, the.name) : NULL;
+    if (!name || !PyUnicode_Check(name))
+        return 1; /* Python finds out */
+    return PyUnicode_Tailmatch(name, the.scipy, 0, PY_SSIZE_T_MAX, -1) != 0;
+}
+
+/* `_conversions._buffer(array, flags)`: a read-only view of memory that is there. */
+static PyObject *lent_buffer(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    PyObject *node = n == 2 && !names && !is_staged() && is_array(args[0]) ? node_of(args[0]) : NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None, *view, *out;
+    PyObject *aval = node ? lasting_aval(args[0]) : NULL;
+    if (!is_memory(value) || !is_of_numbers((PyArrayObject *)value) || !aval ||
+        OF(aval, Aval, dtype) != (PyObject *)PyArray_DESCR((PyArrayObject *)value) ||
+        !PyLong_Check(args[1]) || PyLong_AsLong(args[1]) & PyBUF_WRITABLE || is_scipys(PyEval_GetGlobals())) {
+        PyErr_Clear();
+        return hand_on(front, args, nargsf, names);
+    }
+    view = PyArray_View((PyArrayObject *)value, NULL, NULL);
+    if (!view)
+        return NULL;
+    PyArray_CLEARFLAGS((PyArrayObject *)view, NPY_ARRAY_WRITEABLE);
+    out = PyMemoryView_FromObject(view);
+    Py_DECREF(view);
+    return out;
 }

@@ -28,7 +28,7 @@ from lazynp.functions._arguments import (
     own,
 )
 from lazynp.functions._checks import refuse
-from lazynp.functions._eager import as_its_like, created
+from lazynp.functions._eager import as_its_like, copied, created
 from lazynp.functions._foreign import from_foreign
 from lazynp.functions._nested import assemble, holds_lazy, of_numbers, of_size, opened
 from lazynp.functions._records import Record
@@ -225,6 +225,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Array:
     return a
 
 
+@copied(np.copy)
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Array:
     """See `numpy.copy`. It costs a handle: the value is shared until one of the arrays is
     written.

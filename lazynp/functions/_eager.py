@@ -185,6 +185,18 @@ def or_itself(reference: Callable[..., Any]) -> Callable[[F], F]:
     return decorate
 
 
+def copied(reference: Callable[..., Any]) -> Callable[[F], F]:
+    """Put a front before a function that copies an array, or makes one of numbers and lists."""
+
+    def decorate(python: F) -> F:
+        return in_front(
+            "whole", python, function=_undispatched(reference), handle=handle, operands=1,
+            not_numpys=_NOT_NUMPYS | {"subok"},
+        )  # fmt: skip
+
+    return decorate
+
+
 def of_numbers(reference: Callable[..., Any], operands: int, largest: int) -> Callable[[F], F]:
     """Put a front before a function that makes an array of host data, in any mode, from ints of at
     most this magnitude.
@@ -248,7 +260,7 @@ def _recorded(function: Callable[..., Any]) -> Callable[[Any, dict[str, Any]], A
 
 
 def _values(args: Sequence[Any], largest: float) -> list[Any] | None:
-    """The arguments for NumPy; at least one must be an array of ours."""
+    """The arguments for NumPy; at least one must be an array, of ours or of NumPy's."""
     values = []
     ours = False
     for x in args:
@@ -271,7 +283,7 @@ def _values(args: Sequence[Any], largest: float) -> list[Any] | None:
             value = _value(x, largest)
             if value is _UNFIT:
                 return None
-            ours = ours or value is not x
+            ours = ours or value is not x or t is ndarray
         values.append(value)
     return values if ours else None
 
@@ -452,7 +464,7 @@ def handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
     if aval is not None:
         return scalar(result, aval)
     if isinstance(result, (tuple, list)):
-        places = {id(v): a for v, a in zip(values, args)}
+        places = {id(v): a for v, a in zip(values, args) if type(a) is not ndarray}
         handles = [places[id(r)] if id(r) in places else handle(r, values) for r in result]
         if all(h is not None for h in handles):
             return handles if t is list else tuple(handles)
@@ -484,6 +496,9 @@ def _value(x: Any, largest: float, depth: int = _DEEPEST) -> Any:
         return value
     if t in _PLAIN or isinstance(x, (type, np.dtype)):
         return x
+    if t is ndarray:  # NumPy's own
+        fits = x.nbytes <= largest and on_device(x.dtype) and x.dtype.isnative
+        return x if fits and x.flags.aligned else _UNFIT
     if (t is tuple or t is list) and depth:
         items = []
         for item in x:

@@ -227,7 +227,7 @@ static PyObject *class_told(PyObject *self, PyObject *const *args, size_t nargsf
     if (PyVectorcall_NARGS(nargsf) != 1 || names || !globals || !PyDict_CheckExact(front->function))
         return hand_on(front, args, nargsf, names);
     module = PyDict_GetItemWithError(globals, the.name);
-    if (!module || !PyUnicode_CheckExact(module) || PyDict_Contains(front->function, module) != 0)
+    if (module && (!PyUnicode_CheckExact(module) || PyDict_Contains(front->function, module) != 0))
         return hand_on(front, args, nargsf, names);
     return Py_NewRef((PyObject *)Py_TYPE(args[0]));
 }

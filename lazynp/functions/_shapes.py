@@ -35,7 +35,7 @@ from lazynp.functions._arguments import (
     static,
     viewable,
 )
-from lazynp.functions._construct import asarray
+from lazynp.functions._construct import array, asarray
 from lazynp.functions._eager import or_itself
 from lazynp.functions._getset import getitem
 from lazynp.functions._operands import as_array
@@ -306,7 +306,7 @@ def expand_dims(a: Any, axis: Any) -> Array:
 def _atleast(arys: tuple[Any, ...], ndim: int) -> Any:
     out = []
     for a in arys:
-        x = viewable(a)
+        x = array(a) if type(a) is list or type(a) is tuple else viewable(a)
         if x.ndim >= ndim:
             out.append(x)
         elif x.ndim == 0:
@@ -324,14 +324,12 @@ def atleast_1d(*arys: Any) -> Any:
     return _atleast(arys, 1)
 
 
-@or_itself(np.atleast_2d)
 @showing
 def atleast_2d(*arys: Any) -> Any:
     """See `numpy.atleast_2d`."""
     return _atleast(arys, 2)
 
 
-@or_itself(np.atleast_3d)
 @showing
 def atleast_3d(*arys: Any) -> Any:
     """See `numpy.atleast_3d`."""

@@ -46,6 +46,7 @@ from lazynp._trace import record, record_multiple
 from lazynp._turns import wait_for
 
 _new = object.__new__
+_class_of_object: Any = vars(object)["__class__"]
 
 
 if TYPE_CHECKING:
@@ -267,13 +268,11 @@ class NDArray(Array, metaclass=_KindOfArray):
         names = ONLY_NUMPYS.get(frame.f_globals.get("__name__", ""))
         return type(self) if names is None or frame.f_code.co_name not in names else np.ndarray
 
-    def _set_class(self, kind: type) -> None:
-        _class_of_object.__set__(self, kind)
+    __class__ = property(  # type: ignore
+        in_front("class_told", _class, function=ONLY_NUMPYS), _class_of_object.__set__
+    )
 
-    __class__ = property(in_front("class_told", _class, function=ONLY_NUMPYS), _set_class)  # type: ignore
 
-
-_class_of_object: Any = vars(object)["__class__"]
 if BUILT:
     fastpath.class_attributes(_KindOfArray, NDArray, of_either)
 NDArray.__name__ = NDArray.__qualname__ = "ndarray"

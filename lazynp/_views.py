@@ -108,9 +108,7 @@ def _laid_out(node: Node, step: Step) -> Node | None:
 # -- views that were made before -------------------------------------------------------------------
 
 
-def showing(
-    function: F, *, contiguous: bool = False, copies: bool = False, kin: bool = False
-) -> F:
+def showing(function: F, *, contiguous: bool = False, copies: bool = False, kin: bool = False) -> F:
     """A function that shows an array in another form, which its other arguments determine: ints,
     tuples of ints, None, or dtypes. C repeats what the function did for arguments of the same kind.
 

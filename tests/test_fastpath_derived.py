@@ -47,9 +47,10 @@ def made(module: Any) -> dict[str, Any]:
 
 
 DERIVED = """
-q[1] | q[1:4] | q[i] | q[q > 1] | v[0] | v[1, 2] | v[:, 0] | q + q | q * 2 | q + x | x - q | -q | q > 1
-v @ v.T | abs(q) | q.sum() | q.max() | v.mean(axis=0) | q.dot(x) | q.copy() | q.astype(int) | v.T
-q.reshape(2, 3) | v.ravel() | q.flatten() | q.cumsum() | q.argmax() | q.tolist() | q.any()
+q[1] | q[1:4] | q[i] | q[q > 1] | v[0] | v[1, 2] | v[:, 0] | q + q | q * 2 | q + x | x - q | -q
+q > 1 | v @ v.T | abs(q) | q.sum() | q.max() | v.mean(axis=0) | q.dot(x)
+q.copy() | q.astype(int) | v.T | q.reshape(2, 3) | v.ravel() | q.flatten() | q.cumsum()
+q.argmax() | q.tolist() | q.any()
 q.view() | q.view(np.ndarray) | x.view(Noted) | v.view(np.ndarray) | q.shape | q.dtype | q.ndim
 len(q) | v.size | np.array(q) | np.array(v, dtype=np.float32) | np.asarray(q) | np.asarray(v)
 np.array([q, q]) | np.linalg.norm(q) | np.concatenate([q, x]) | np.where(q > 1, q, x)
@@ -58,8 +59,9 @@ isinstance(q, np.ndarray) | isinstance(1.0, np.ndarray) | isinstance(x, list) | 
 """
 ORDERED = """
 f + f | f + m[:, :3] | f.T + f | f * 2.0 | np.sqrt(f) | np.abs(t) | g * g | g + 1 | g[0] | g.T + 1
-row + row | row * f[:1, :1] | np.dot(f, f) | np.dot(f.T, x[:3]) | f.reshape(9) | np.reshape(t, (3, 4))
-f.T.reshape(9) | f.ravel() | g.reshape(4, 6) | f.sum(axis=0) | g.sum(axis=1) | f.copy() | np.copy(f)
+row + row | row * f[:1, :1] | np.dot(f, f) | np.dot(f.T, x[:3])
+f.reshape(9) | np.reshape(t, (3, 4)) | f.T.reshape(9) | f.ravel() | g.reshape(4, 6)
+f.sum(axis=0) | g.sum(axis=1) | f.copy() | np.copy(f)
 f[[0, 2]] | g[:, [0, 1]] | np.tensordot(g, g, 3)
 np.concatenate([f, f]) | np.kron(f, row) | np.sum(f * f) | np.linalg.svd(f) | np.linalg.norm(t)
 np.array(f) | np.transpose(g, (2, 0, 1)) * 2 | np.moveaxis(g, 0, 1) + g.T.T[0, 0, 0] | t.strides
@@ -98,5 +100,7 @@ def test_these_arrays_need_no_function_of_python(text: str) -> None:
             for _ in range(AGAIN):
                 eval(code, ours)
             calls = calls_of(lambda code=code: eval(code, ours))
-        assert [c for c in calls if not c.startswith((here, "_avals.py", "_strides.py"))] == [], form
+        assert [c for c in calls if not c.startswith((here, "_avals.py", "_strides.py"))] == [], (
+            form
+        )
         assert described(eval(code, ours)) == described(eval(code, numpys)), form

@@ -31,7 +31,8 @@ from lazynp.functions._subclass import Subclass
 def configure() -> None:
     if BUILT:
         fastpath.configure(
-            Array=Array, NDArray=NDArray, Subclass=Subclass, same=same, Scalar=Scalar, Recorder=Recorder, Policy=LoopPolicy,
+            Array=Array, NDArray=NDArray, Subclass=Subclass, Scalar=Scalar, same=same,
+            Recorder=Recorder, Policy=LoopPolicy,
             Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, Transpose=Transpose,
             Reshape=Reshape, State=State,
             config=config, local=local, staged=staged, avals=AVALS, state=state, eager=EAGER,

@@ -28,8 +28,9 @@ from lazynp.functions._arguments import (
     own,
 )
 from lazynp.functions._checks import refuse
-from lazynp.functions._eager import as_its_like, copied, created
+from lazynp.functions._eager import copied, created
 from lazynp.functions._foreign import from_foreign
+from lazynp.functions._likes import as_its_like
 from lazynp.functions._nested import assemble, holds_lazy, of_numbers, of_size, opened
 from lazynp.functions._records import Record
 from lazynp.functions._subclass import of_class, stripped

@@ -19,7 +19,7 @@ import numpy as np
 from numpy import ndarray
 
 from lazynp import lowering
-from lazynp._array import Array, NDArray, Scalar, new_array
+from lazynp._array import NDArray, Scalar, new_array
 from lazynp._avals import on_device
 from lazynp._config import config
 from lazynp._flush import host_value
@@ -31,6 +31,7 @@ from lazynp._recorder import elsewhere, local
 from lazynp._strides import laid_out, order_of_strides
 from lazynp._values import knowable, there, watched
 from lazynp.functions._index_keys import known_places
+from lazynp.functions._likes import by_its_like
 from lazynp.functions._placing import USED, placed
 from lazynp.functions._replayed import REPLAYED, replayed
 from lazynp.functions._scalars import AVALS, scalar
@@ -355,7 +356,7 @@ def created(
                 if (made := first(args[0])) is not None:
                     return made
             if kwargs and overrides(kwargs.get("like")):
-                return _by_its_like(public, *args, **kwargs)
+                return by_its_like(public, *args, **kwargs)
             if USED or "device" in kwargs:
                 return placed(function, args, kwargs, like)
             largest = _largest()
@@ -385,33 +386,6 @@ def created(
         return public
 
     return decorate
-
-
-def as_its_like(function: F) -> F:
-    """Decorate another function that makes an array: `like` may be of a class that overrides it."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs and overrides(kwargs.get("like")):
-            return _by_its_like(call, *args, **kwargs)
-        if USED or "device" in kwargs:
-            return placed(function, args, kwargs)
-        return function(*args, **kwargs)
-
-    return call  # type: ignore[return-value]
-
-
-def _by_its_like(function: Any, *args: Any, like: Any, **kwargs: Any) -> Any:
-    """A creation function that calls the `__array_function__` of `like`."""
-    if isinstance(like, Array):
-        return function(*args, **kwargs)
-    made = like.__array_function__(function, (type(like),), args, kwargs)
-    if made is NotImplemented:
-        raise TypeError(
-            f"no implementation found for 'numpy.{function.__name__}' on types that implement "
-            f"__array_function__: [{type(like)}]"
-        )
-    return made
 
 
 FEW = 1 << 12  # elements of a list

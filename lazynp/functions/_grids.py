@@ -27,9 +27,10 @@ from lazynp.functions._arguments import (
     viewable,
 )
 from lazynp.functions._construct import array, asarray
-from lazynp.functions._eager import as_its_like, by_numpy, done_by_numpy
+from lazynp.functions._eager import by_numpy, done_by_numpy
 from lazynp.functions._host import to_host
 from lazynp.functions._joining import concatenate
+from lazynp.functions._likes import as_its_like
 from lazynp.functions._operands import as_array, cast
 from lazynp.functions._placing import beside
 from lazynp.functions._ranges import arange, linspace

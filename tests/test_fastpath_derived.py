@@ -104,3 +104,16 @@ def test_these_arrays_need_no_function_of_python(text: str) -> None:
             form
         )
         assert described(eval(code, ours)) == described(eval(code, numpys)), form
+
+
+@needs_c
+def test_owners_of_a_derived_class_are_written_in_place() -> None:
+    set_eager(True)
+    x = np.zeros(8).view(of_class(np)).copy()
+    memory = id(x._node[2])
+    for i in range(8):
+        x[i] = i
+    x[2:4] = 5.0
+    x += 1.0
+    assert type(x._node[2]) is numpy.ndarray and id(x._node[2]) == memory
+    assert x.tolist() == [1.0, 2.0, 6.0, 6.0, 5.0, 6.0, 7.0, 8.0]

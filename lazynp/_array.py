@@ -46,6 +46,7 @@ from lazynp._trace import record, record_multiple
 from lazynp._turns import wait_for
 
 _new = object.__new__
+_class_of_object: Any = vars(object)["__class__"]
 
 
 if TYPE_CHECKING:
@@ -248,6 +249,8 @@ class _KindOfArray(ABCMeta):
             or (cls is NDArray and isinstance(instance, np.ndarray))
         )
 
+    __instancecheck__ = in_front("is_instance", __instancecheck__)
+
     def __subclasscheck__(cls, subclass: type) -> bool:
         return type.__subclasscheck__(cls, subclass) or (
             cls is NDArray and type.__subclasscheck__(np.ndarray, subclass)
@@ -259,19 +262,17 @@ class NDArray(Array, metaclass=_KindOfArray):
 
     __slots__ = ()
 
-    @property
-    def __class__(self) -> type:
+    def _class(self) -> type:
         """For `isinstance` in functions that know no other arrays than `numpy.ndarray`."""
         frame = _getframe(1)
         names = ONLY_NUMPYS.get(frame.f_globals.get("__name__", ""))
         return type(self) if names is None or frame.f_code.co_name not in names else np.ndarray
 
-    @__class__.setter
-    def __class__(self, kind: type) -> None:
-        _class_of_object.__set__(self, kind)
+    __class__ = property(  # type: ignore
+        in_front("class_told", _class, function=ONLY_NUMPYS), _class_of_object.__set__
+    )
 
 
-_class_of_object: Any = vars(object)["__class__"]
 if BUILT:
     fastpath.class_attributes(_KindOfArray, NDArray, of_either)
 NDArray.__name__ = NDArray.__qualname__ = "ndarray"

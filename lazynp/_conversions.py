@@ -19,7 +19,7 @@ from lazynp._node import is_interpreted, leaf
 from lazynp._quiet import quiet_result
 from lazynp._recorder import local
 from lazynp._sizes import Size, undecided
-from lazynp._steps import Bitcast, Reshape
+from lazynp._steps import Bitcast
 from lazynp._strides import (
     copied_order,
     in_order,
@@ -28,7 +28,7 @@ from lazynp._strides import (
     order_of_strides,
 )
 from lazynp._values import description, knowable, seen_value
-from lazynp._views import showing, view
+from lazynp._views import same, showing, view
 from lazynp.functions import (
     _memory,
     manipulation,
@@ -311,17 +311,17 @@ def view_as(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
     if isinstance(dtype, builtins.type) and issubclass(dtype, Array):
         dtype, type = None, dtype
     if isinstance(type, builtins.type) and issubclass(type, Array):
-        made = view(self, Reshape(self.shape)) if dtype is None else view_as(self, dtype)
+        made = same(self) if dtype is None else view_as(self, dtype)
         return made if type is NDArray else of_class(type, made, self)
     if dtype is None and type is None:
-        return kept_class(self, view(self, Reshape(self.shape)))
+        return kept_class(self, same(self))
     for kind in (dtype, type):
         if isinstance(kind, builtins.type) and issubclass(kind, np.ndarray):
             copied = np.array(host_of(self))  # a recarray or matrix: NumPy's, of a copy
             return copied.view(kind) if dtype is None or kind is dtype else copied.view(dtype, kind)
     dtype = np.dtype(dtype)
     if dtype == self.dtype:
-        return kept_class(self, view(self, Reshape(self.shape)))
+        return kept_class(self, same(self))
     as_numpys = layout(self).view(dtype)  # NumPy's checks and errors, and the length of np.void
     return kept_class(self, view(self, Bitcast(as_numpys.dtype, as_numpys.shape)))
 
@@ -343,7 +343,7 @@ def kept_class(self: Array, made: Array) -> Array:
 METHODS: dict[str, Callable[..., Any]] = {
     "__array__": _array,
     "__array_wrap__": _wrap,
-    "__buffer__": _buffer,
+    "__buffer__": in_front("lent_buffer", _buffer),
     "__bytes__": lambda self: bytes(host_of(self)) if type(self) is Scalar else _tobytes(self),
     "__bool__": lambda self: bool(seen_of(self)),
     "__complex__": _complex,
@@ -364,5 +364,5 @@ METHODS: dict[str, Callable[..., Any]] = {
     "item": by_method(np.ndarray.item, raw=True)(_item),
     "tobytes": by_method(np.ndarray.tobytes, raw=True)(_tobytes),
     "tolist": by_method(np.ndarray.tolist, raw=True)(_tolist),
-    "view": showing(view_as),
+    "view": in_front("seen_in_class", showing(view_as)),
 }

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-_INTERFACE = 32  # the version of the interface that was built: see the end of the C source
+_INTERFACE = 33  # the version of the interface that was built: see the end of the C source
 
 fastpath: Any = None
 if os.environ.get("LAZYNP_PURE_PYTHON", "0") in ("", "0"):
@@ -34,7 +34,10 @@ def in_front(kind: str, python: Callable[..., Any], **known: Any) -> Any:
     return fastpath.front(kind, python, **known) if BUILT else python
 
 
-def in_front_too(function: Any, python: Callable[..., Any]) -> Any:
-    """Put the front of `function`, if it has one, before `python`, which does the same."""
+def in_front_too(function: Any, python: Callable[..., Any], bare: bool = False) -> Any:
+    """Put the front of `function`, if it has one, before `python`, which does the same.
+
+    bare: it takes arrays of derived classes as plain ones, and so do its results.
+    """
     behind = BUILT and type(function) is fastpath.Front
-    return fastpath.moved(function, python) if behind else python
+    return fastpath.moved(function, python, bare) if behind else python

@@ -29,12 +29,11 @@ from lazynp._operators import attach_operators, operator_names
 from lazynp._overrides import Overridden
 from lazynp._ownership import has_other_names
 from lazynp._recorder import staged
-from lazynp._steps import Reshape
 from lazynp._strides import (
     fortran_order,
     layout,
 )
-from lazynp._views import showing, view
+from lazynp._views import same, showing
 from lazynp.functions import (
     _memory,
     _subclass,
@@ -290,7 +289,7 @@ def _construct(
         return (creation.empty if objects else creation.zeros)(shape, dtype, order or "C")
     buffer = _memory.array_of(buffer)
     if isinstance(buffer, NDArray) and not isinstance(buffer, np.ndarray):
-        if layout(buffer).flags.c_contiguous:
+        if _is_whole(buffer) or layout(buffer).flags.c_contiguous:
             return _within(buffer, shape, dtype, offset, strides, order)
     if isinstance(buffer, Array):
         buffer = np.asarray(host_of(buffer))
@@ -302,11 +301,16 @@ def _construct(
     return found
 
 
+def _is_whole(x: Array) -> bool:
+    """Whether an array has memory of its own, in C order."""
+    return x._base is None and x._order is None
+
+
 def _within(buffer: Array, shape: Any, dtype: Any, offset: int, strides: Any, order: Any) -> Array:
     """A view of these bytes of an array."""
     whole = not offset and strides is None and order in (None, "C") and buffer.dtype == dtype
     if whole and dtype is not None and buffer.shape == shape:  # as a class derived is often made
-        return view(buffer, Reshape(buffer.shape))
+        return same(buffer)
     memory = np.empty(buffer.aval.nbytes, "b")  # for NumPy to look at, never read
     like = np.ndarray(shape, dtype, memory, offset, strides, order)
     if offset % like.itemsize or buffer.dtype != like.dtype:

@@ -61,7 +61,7 @@ def _import(
     if level or globals is None:
         return _original(name, globals, locals, fromlist, level)
     if name in _MATHS and type(fromlist) is not list and _is_users(globals):
-        return importlib.import_module(_MATHS[name])
+        return sys.modules.get(_MATHS[name]) or importlib.import_module(_MATHS[name])
     if name != "numpy" and not name.startswith("numpy."):
         return _original(name, globals, locals, fromlist, level)
     if type(fromlist) is list:  # C code (PyImport_Import), on behalf of its caller

@@ -143,7 +143,18 @@ def fortran_order(ndim: int) -> Order | None:
 
 def copied_order(array: Array) -> Order | None:
     """The order of `array.copy(order="K")`."""
-    return None if array._order is None else order_of_strides(layout(array))
+    if array._order is None:
+        return None
+    aval = array.aval
+    if sized(aval.shape) or not aval.size or aval.dtype.char == "T":
+        return order_of_strides(layout(array))
+    return _order_in(aval.shape, strides_of(array), aval.dtype.itemsize)
+
+
+@cached()
+def _order_in(shape: Shape, strides: Shape, itemsize: int) -> Order | None:
+    memory = np.zeros(1, f"V{itemsize}")
+    return order_of_strides(np.lib.stride_tricks.as_strided(memory, shape, strides))
 
 
 def order_of_strides(value: NDArray) -> Order | None:

@@ -108,12 +108,12 @@ def _laid_out(node: Node, step: Step) -> Node | None:
 # -- views that were made before -------------------------------------------------------------------
 
 
-def showing(function: F, *, contiguous: bool = False, copies: bool = False) -> F:
+def showing(function: F, *, contiguous: bool = False, copies: bool = False, kin: bool = False) -> F:
     """A function that shows an array in another form, which its other arguments determine: ints,
     tuples of ints, None, or dtypes. C repeats what the function did for arguments of the same kind.
 
     contiguous: it makes a view only of elements in C order. copies: it is a reshape, which copies
-    where no view has the new shape.
+    where no view has the new shape. kin: it takes arrays of derived classes as plain ones.
     """
     if not BUILT:
         return function
@@ -122,13 +122,13 @@ def showing(function: F, *, contiguous: bool = False, copies: bool = False) -> F
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         out = function(*args, **kwargs)
-        if not kwargs and args and type(args[0]) is Ours:
+        if not kwargs and args and (type(args[0]) is Ours or kin and isinstance(args[0], Array)):
             copied = copies and type(out) is Ours and out._base is None and out is not args[0]
             learn = _learn_copy if copied else _learn
             local.recorder.backend.attempt(learn, entries, args[0], args[1:], out)
         return out
 
-    return in_front("shown", call, entries=entries, contiguous=contiguous)
+    return in_front("shown", call, entries=entries, contiguous=contiguous, kin=kin)
 
 
 def _learn_copy(entries: Memo[Any, Any], array: Array, rest: tuple[Any, ...], out: Any) -> None:
@@ -191,6 +191,14 @@ def _dims(step: Any) -> Any:
     if type(step) is Reshape:
         return step.shape if len(step.shape) != 1 else (-1,)  # see `Reshape.layout`
     return None
+
+
+def same(array: Array) -> Array:
+    """A plain view of all of the array."""
+    return view(array, Reshape(array.shape))
+
+
+same = showing(same, kin=True)
 
 
 def transpose(array: Array, permutation: Sequence[int]) -> Array:

@@ -447,3 +447,24 @@ def test_what_lends_an_arrays_attributes_is_converted(dtype: Any) -> None:
         assert np.asarray(x, dtype=dtype).dtype == (dtype or float)
         np.put(y, [0, 2], x)
         assert y.tolist() == [3.0, 0.0, 4.0]
+
+
+def test_plain_views_of_derived_arrays_share_their_memory() -> None:
+    for np in (numpy, lazynp):
+        base = np.arange(4.0)
+        s = base.view(type(_signal(np)))
+        assert s.astype(float, copy=False) is s
+        owner = s.copy()
+        for x in (s, s[1:], owner, owner[1:]):
+            plain = np.asarray(x)
+            plain[0] = 7.0
+            x[1] = 8.0
+            assert type(plain) is np.ndarray
+            assert (float(x[0]), float(plain[1])) == (7.0, 8.0)
+            x[:] = x[::-1].copy()
+            x += x
+            assert plain.tolist() == x.tolist() and x.tolist()[-1] == 14.0
+        assert base.tolist() == s.tolist()
+        made = np.array(s)
+        made[0] = -1.0
+        assert s.tolist()[0] != -1.0

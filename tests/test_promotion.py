@@ -22,7 +22,7 @@ from hypothesis import given
 import lazynp as np
 from lazynp import _array, _recorder
 from lazynp._array import Array, Scalar
-from lazynp._promotion import Promoted, _function, _program, _sampling, _trials
+from lazynp._promotion import Promoted, _function, _program, _sampling, _trials, _watching
 from lazynp.transforms.control import TooLong, front_of
 from tests import promotion_generator as generator, promotion_programs as programs
 from tests.promoting import front, promoting
@@ -466,6 +466,62 @@ def test_explain() -> None:
 # -- what is hot -------------------------------------------------------------------------------
 
 
+class Hot:
+    """Its methods are found without the collector, which looks at all objects."""
+
+    @property
+    def got(self) -> Any:
+        return _sampling._functions_of(sys._getframe(), sys._getframe().f_code)
+
+    @classmethod
+    def of_class(cls) -> Any:
+        return _sampling._functions_of(sys._getframe(), sys._getframe().f_code)
+
+    def method(self) -> Any:
+        return _sampling._functions_of(sys._getframe(), sys._getframe().f_code)
+
+
+class Inherits(Hot):
+    def method(self) -> Any:
+        return super().method()
+
+
+def test_methods_are_found_by_their_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("the collector was asked")
+
+    if not _watching.KNOWN:
+        pytest.skip("the first argument of a frame is read by C")
+    monkeypatch.setattr(_sampling.gc, "get_referrers", refuse)
+    methods = vars(Hot)
+    for x in (Hot(), Inherits()):
+        assert x.method() == [methods["method"]]
+        assert x.got == [methods["got"].fget]
+        assert x.of_class() == [methods["of_class"].__func__]
+
+
+def test_code_that_stays_with_python_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def straight() -> None:
+        _sampling.ticked(sys._getframe())
+
+    def looping() -> None:
+        for _ in range(1):
+            _sampling.ticked(sys._getframe())
+
+    looked: list[Any] = []
+    look = _sampling._look
+    told = lambda frame, code, now: looked.append(code) or look(frame, code, now)  # noqa: E731
+    monkeypatch.setattr(_sampling, "_look", told)
+    for f in (straight, looping):
+        _sampling._settled.clear()
+        _sampling._tallies.put(id(f.__code__), _sampling._Tally(f.__code__, None))
+        looked.clear()
+        f()
+        f()
+        again = f is looping and _watching.KNOWN  # how long it takes is followed
+        assert looked.count(f.__code__) == 1 + again
+
+
 def test_counts_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_sampling, "HOT", 3)
     ticks: list[Any] = []
@@ -477,6 +533,7 @@ def test_counts_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
             x[0] = 1.0
         _recorder.tick_observers[:] = [_sampling.ticked]
         _sampling._tallies.clear()
+        _sampling._settled.clear()
         counted.append(0)
         while front_of(busy) is None:
             busy(x)

@@ -31,7 +31,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 
 /* The objects that `configure` takes, by name. */
 #define OBJECTS(X)                                                                                 \
-    X(Array) X(NDArray) X(Scalar) X(Recorder) X(Policy) X(Op) X(Entry) X(Aval) X(Basic) X(Transpose) X(State)   \
+    X(Array) X(NDArray) X(Subclass) X(same) X(Scalar) X(Recorder) X(Policy) X(Op) X(Entry) X(Aval) X(Basic) X(Transpose) X(State)   \
     X(Reshape) \
     X(config) X(local) X(staged) X(avals) X(state) X(eager) X(first) X(viewed) X(lent)                      \
     X(in_common_order) X(order_of_strides) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
@@ -70,6 +70,7 @@ static struct {
     OF_UNIT(X)
 #undef X
     PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout, *shows;
+    PyObject *array_ufunc, *array_wrap, *array_function, *array_finalize;
     PyObject *ticked, *name, *name_of, *kind, *adds, *params, *scalar_of, *scipy, *out, *where, *copies; /* these and the line above: strings */
     PyObject *aval_of_double, *aval_of_int64, *aval_of_bool;
     Py_ssize_t large;  /* bytes: see `_stale` */
@@ -144,6 +145,10 @@ typedef struct {
     int named;       /* `method` names its arguments as `function` does */
     int typed;       /* a reduction that takes a dtype */
     int contiguous;  /* it makes a view only of elements in C order */
+    int asks;        /* a method that is a ufunc's, which the class may have taken over */
+    int reduces;     /* a method whose numbers become arrays of a derived class */
+    int bare;        /* for `whole`: of arrays of derived classes, it gives plain ones */
+    int kin;         /* it takes arrays of derived classes as plain ones */
     int counted;     /* `_ownership.counts` of an object that only a list refers to */
     int symbol;      /* selects an attribute, or an operator on doubles or ints */
     PyObject *weak;
@@ -267,6 +272,29 @@ static inline int is_array(PyObject *x)
 static inline int is_scalar(PyObject *x)
 {
     return Py_TYPE(x) == (PyTypeObject *)the.Scalar;
+}
+
+/* Whether this is an array of a class derived from that of arrays. */
+static inline int is_derived(PyObject *x)
+{
+    return !is_array(x) && PyType_IsSubtype(Py_TYPE(x), (PyTypeObject *)the.NDArray);
+}
+
+static inline int is_handle(PyObject *x)
+{
+    return PyType_IsSubtype(Py_TYPE(x), (PyTypeObject *)the.NDArray);
+}
+
+/* Whether a class has the method of this name from `Subclass`. */
+static inline int has_ours(PyTypeObject *kind, PyObject *name)
+{
+    return _PyType_Lookup(kind, name) == _PyType_Lookup((PyTypeObject *)the.Subclass, name);
+}
+
+/* `_subclass._has_no_hooks`, of an array of a derived class. */
+static inline int has_no_hooks(PyObject *x)
+{
+    return has_ours(Py_TYPE(x), the.array_ufunc) && has_ours(Py_TYPE(x), the.array_wrap);
 }
 
 static inline int is_memory(PyObject *x)
@@ -396,17 +424,37 @@ static int is_in_owner(PyObject *self, PyArrayObject *memory)
            (below == whole || below == PyArray_BASE((PyArrayObject *)whole));
 }
 
+/* Whether an owner's memory lies in its order without gaps: `_strides._strides`. */
+static int lies_in_order(PyObject *order, PyArrayObject *memory)
+{
+    int ndim = PyArray_NDIM(memory);
+    if (order == Py_None)
+        return PyArray_IS_C_CONTIGUOUS(memory);
+    if (!PyTuple_CheckExact(order) || PyTuple_GET_SIZE(order) != ndim || !PyArray_SIZE(memory))
+        return 0;
+    npy_intp step = PyArray_ITEMSIZE(memory);
+    for (int i = ndim; i-- > 0;) {
+        Py_ssize_t axis = PyLong_AsSsize_t(PyTuple_GET_ITEM(order, i));
+        if (axis < 0 || axis >= ndim || PyArray_STRIDE(memory, (int)axis) != step) {
+            PyErr_Clear();
+            return 0;
+        }
+        step *= PyArray_DIM(memory, (int)axis);
+    }
+    return 1;
+}
+
 /* Whether the memory lies as NumPy's array would, so that NumPy's result does too: see
    `_strides.laid_out`. */
 static int is_laid_out(PyObject *x, PyArrayObject *memory)
 {
     PyObject *base = OF(x, Array, _base);
     if (base == Py_None)
-        return OF(x, Array, _order) == Py_None && PyArray_IS_C_CONTIGUOUS(memory);
-    if (OF(base, Array, _order) != Py_None || !is_in_owner(x, memory))
+        return lies_in_order(OF(x, Array, _order), memory);
+    if (!is_in_owner(x, memory))
         return 0;
     PyObject *whole = PyList_GET_ITEM(OF(base, Array, _node), VALUE);
-    return PyArray_IS_C_CONTIGUOUS((PyArrayObject *)whole);
+    return lies_in_order(OF(base, Array, _order), (PyArrayObject *)whole);
 }
 
 /* `_strides.fortran_order`, new. */

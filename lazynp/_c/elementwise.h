@@ -88,12 +88,30 @@ static PyArrayObject *array_of_numbers(PyObject *x)
 
 static PyObject *memory_of_list(PyObject *x, PyObject *now);
 
-/* The same in a handle: for an operator, only if the other operand is an array, as a scalar may
-   repeat a list. */
+/* An array of NumPy's own in a handle, for NumPy to read at once, new. NULL: forward. */
+static PyObject *borrowed(PyObject *x, PyObject *now)
+{
+    PyArrayObject *memory = (PyArrayObject *)x;
+    int ordered = PyArray_NDIM(memory) > 1 && !PyArray_IS_C_CONTIGUOUS(memory);
+    if (!PyArray_NDIM(memory) || !is_of_numbers(memory) || !PyArray_ISBEHAVED_RO(memory) ||
+        !is_small(now, memory) || (ordered && !PyArray_IS_F_CONTIGUOUS(memory)))
+        return NULL;
+    PyObject *aval = aval_of_memory(memory), *out = aval ? owner(the.NDArray, leaf(x, aval)) : NULL;
+    PyObject *order = out && ordered ? fortran_order(PyArray_NDIM(memory)) : NULL;
+    if (order)
+        Py_SETREF(OF(out, Array, _order), order);
+    Py_XDECREF(aval);
+    return out;
+}
+
+/* A list or tuple of numbers, or an array of NumPy's own, in a handle: for an operator, only if the
+   other operand is an array, as a scalar may repeat a list. */
 static PyObject *listed(Front *front, PyObject *x, PyObject *const *args, Py_ssize_t n,
                         PyObject *now)
 {
     PyArrayObject *new = NULL;
+    if (is_memory(x))
+        return borrowed(x, now);
     if (n == 2 && is_array(args[args[0] == x]))
         new = array_of_numbers(x);
     if (!new && front->creates && !PyErr_Occurred() && (PyList_CheckExact(x) || PyTuple_CheckExact(x)))
@@ -115,9 +133,8 @@ static PyObject *order_of_result(PyObject *value, PyObject *const *xs, Py_ssize_
     }
     if (!is_memory(value) || PyArray_IS_C_CONTIGUOUS(memory))
         return is_memory(value) ? Py_NewRef(Py_None) : NULL;
-    if (!PyArray_IS_F_CONTIGUOUS(memory))
-        return NULL;
-    return fortran_order(PyArray_NDIM(memory));
+    return PyArray_IS_F_CONTIGUOUS(memory) ? fortran_order(PyArray_NDIM(memory))
+                                           : PyObject_CallOneArg(the.order_of_strides, value);
 }
 
 /* The operands of a node, as a new tuple. */
@@ -444,6 +461,7 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
     Operand them[2] = {{NULL}};
     PyObject *xs[2] = {NULL}, *shown[2] = {NULL}, *order = NULL, *now = NULL, *key = NULL, *found, *out = NULL;
     int again = 0, is_part = 0; /* of a large array: NumPy computes with it only if it has before */
+    int lent = 0; /* memory of somebody else's, which no operation may keep */
     if (n != front->operands || names || !nothing_staged())
         return hand_on(front, args, nargsf, names);
     now = recorder(); /* first, as it may run Python code: all later references are borrowed */
@@ -460,6 +478,7 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
         if (!look_at(xs[i], &them[i], &order)) {
             if (shown[i] || !is_eager(now))
                 goto end;
+            lent = lent || is_memory(xs[i]);
             shown[i] = is_array(xs[i]) ? present(xs[i]) : listed(front, xs[i], args, n, now);
             if (!shown[i])
                 goto end;
@@ -483,8 +502,8 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
             goto end;
     }
     int first = is_first(now), eager = first ? are_small_values(front, now, them, n) : is_eager(now);
-    if (first && is_part)
-        goto end; /* Python records it as a part */
+    if ((first && is_part) || (lent && !eager))
+        goto end; /* Python records it as a part, or copies it */
     if (eager && front->arrays_only)
         out = product(front, them, now);
     else if (eager && !is_part && (out = looped(front, them, n)))

@@ -24,7 +24,7 @@ static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf,
 {
     Front *front = (Front *)self;
     PyObject *x = PyVectorcall_NARGS(nargsf) == 1 && !names ? args[0] : NULL;
-    if (!x || !nothing_staged() || (!is_array(x) && !is_scalar(x)))
+    if (!x || !nothing_staged() || (!is_handle(x) && !is_scalar(x)))
         return hand_on(front, args, nargsf, names);
     PyObject *aval = lasting_aval(x);
     if (!aval || OF(aval, Aval, device) != Py_True)

@@ -16,6 +16,7 @@
 #include "methods.h"
 #include "numbers.h"
 #include "views.h"
+#include "derived.h"
 #include "whole.h"
 #include "written.h"
 #include "forms.h"
@@ -168,6 +169,14 @@ static const Kind KINDS[] = {
     {"record", record_traced, NULL, NULL},
     {"jitted", jitted, "known", "times"},
     {"queued", queued, "queue", NULL},
+    {"of_class", of_class, NULL, NULL},
+    {"stripped", stripped, NULL, NULL},
+    {"seen_in_class", seen_in_class, NULL, NULL},
+    {"kept", kept, NULL, NULL},
+    {"in_class", in_class, NULL, "handle"},
+    {"is_instance", is_instance, NULL, NULL},
+    {"class_told", class_told, NULL, NULL},
+    {"lent_buffer", lent_buffer, NULL, NULL},
 };
 
 /* The integer arguments of `front`, for any kind. */
@@ -183,6 +192,8 @@ static const struct {
     {"itself", offsetof(Front, itself)},     {"raw", offsetof(Front, raw)},
     {"outer", offsetof(Front, outer)},       {"typed", offsetof(Front, typed)},
     {"named", offsetof(Front, named)},       {"many", offsetof(Front, many)},
+    {"asks", offsetof(Front, asks)},         {"reduces", offsetof(Front, reduces)},
+    {"kin", offsetof(Front, kin)},           {"bare", offsetof(Front, bare)},
     {"counted", offsetof(Front, counted)},   {"symbol", offsetof(Front, symbol)},
 };
 
@@ -308,9 +319,13 @@ static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *na
 static PyObject *moved(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyObject *before, *python;
-    if (!PyArg_ParseTuple(args, "O!O", &FrontType, &before, &python))
+    int bare;
+    if (!PyArg_ParseTuple(args, "O!Op", &FrontType, &before, &python, &bare))
         return NULL;
-    return new_front(python, (Front *)before);
+    PyObject *new = new_front(python, (Front *)before);
+    if (new)
+        ((Front *)new)->bare |= bare;
+    return new;
 }
 
 static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject *named)
@@ -366,13 +381,18 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.shows = PyUnicode_InternFromString("shows");
     the.name = PyUnicode_InternFromString("__name__");
     the.scipy = PyUnicode_InternFromString("scipy.");
+    the.array_ufunc = PyUnicode_InternFromString("__array_ufunc__");
+    the.array_wrap = PyUnicode_InternFromString("__array_wrap__");
+    the.array_function = PyUnicode_InternFromString("__array_function__");
+    the.array_finalize = PyUnicode_InternFromString("__array_finalize__");
     tangents.where = PyUnicode_InternFromString("where");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
     the.aval_of_int64 = PyDict_GetItemWithError(the.avals, (PyObject *)&PyInt64ArrType_Type);
     the.aval_of_bool = PyDict_GetItemWithError(the.avals, (PyObject *)&PyBoolArrType_Type);
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
         !the.spent || !the.ticked || !the.overlaps || !the.layout || !the.shows || !the.name ||
-        !the.scipy || !tangents.where || !the.aval_of_double || !the.aval_of_int64 ||
+        !the.scipy || !the.array_ufunc || !the.array_wrap || !the.array_function ||
+        !the.array_finalize || !tangents.where || !the.aval_of_double || !the.aval_of_int64 ||
         !the.aval_of_bool) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "configure needs the avals of numpy.float64, int64 and bool");
@@ -387,7 +407,7 @@ static PyMethodDef METHODS[] = {
     {"front", (PyCFunction)(void (*)(void))front, METH_VARARGS | METH_KEYWORDS,
      "front(kind, python, **options): put a fast path in front of a Python function."},
     {"moved", moved, METH_VARARGS,
-     "moved(front, python): the same fast path in front of another function."},
+     "moved(front, python, bare): the same fast path in front of another function."},
     {"frame_value", frame_value, METH_VARARGS,
      "frame_value(frame, at, missing): a variable of a frame, or, from -1 downwards, a value of "
      "its stack."},
@@ -470,7 +490,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 32) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 33) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -147,13 +147,15 @@ static PyObject *asked_function(PyObject *self_, PyObject *const *args, size_t n
     return out;
 }
 
-/* A function of `math` or `cmath`, for numbers of Python's; see `interop._numbers_of`. */
+/* A function of `math` or `cmath`, for numbers that are there; see `interop._numbers_of`. */
 static PyObject *of_floats(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!PyFloat_CheckExact(args[i]) && !PyLong_CheckExact(args[i]))
+        if (!PyFloat_CheckExact(args[i]) && !PyLong_CheckExact(args[i]) &&
+            (is_scalar(args[i]) ? is_staged() || !value_of_scalar(args[i])
+                                : !aval_of_number(args[i])))
             return hand_on(front, args, nargsf, names);
     if (!n || names)
         return hand_on(front, args, nargsf, names);

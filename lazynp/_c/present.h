@@ -32,7 +32,7 @@ static void drop_error(PyObject *where)
 static PyObject *shown_memory(PyObject *view)
 {
     PyObject *base = OF(view, Array, _base), *path = OF(view, Array, _path), *node;
-    if (!base || !is_array(base) || OF(base, Array, _base) != Py_None || !path ||
+    if (!base || !is_handle(base) || OF(base, Array, _base) != Py_None || !path ||
         !PyTuple_CheckExact(path) || !(node = node_of(base)))
         return NULL;
     PyObject *memory = Py_NewRef(PyList_GET_ITEM(node, VALUE));
@@ -60,7 +60,7 @@ static inline int is_stale(PyObject *x)
 /* A handle as the view would be if it were made now, new. NULL, without an error: forward. */
 static PyObject *present(PyObject *view)
 {
-    if (!is_array(view) || !is_stale(view))
+    if (!is_handle(view) || !is_stale(view))
         return NULL;
     PyObject *base = Py_NewRef(OF(view, Array, _base)), *seen = Py_XNewRef(node_of(base));
     PyObject *path = Py_XNewRef(OF(view, Array, _path)), *memory = seen ? shown_memory(view) : NULL;

@@ -29,7 +29,7 @@ static int acquire(void)
 static int lock(PyObject *array)
 {
     PyObject *node = OF(array, Array, _node);
-    if (is_array(array) && is_stale(array))
+    if (is_handle(array) && is_stale(array))
         node = OF(OF(array, Array, _base), Array, _node);
     PyObject *value = node && PyList_CheckExact(node) && PyList_GET_SIZE(node) == NODE_SIZE
                           ? PyList_GET_ITEM(node, VALUE)
@@ -59,7 +59,7 @@ static void unlock(int locked)
 static PyArrayObject *memory_of_both(PyObject *view)
 {
     PyObject *base = OF(view, Array, _base), *own = OF(view, Array, _node), *node, *target, *data;
-    if (!is_array(base) || OF(base, Array, _base) != Py_None || OF(base, Array, _flags) != Py_None)
+    if (!is_handle(base) || OF(base, Array, _base) != Py_None || OF(base, Array, _flags) != Py_None)
         return NULL;
     node = node_of(base);
     if (!node || node_of(view) != own || Py_REFCNT(node) != 2 || Py_REFCNT(own) != 1)
@@ -96,7 +96,7 @@ static int is_still_sole(PyObject *owner, PyObject *node, PyObject *data, PyArra
 static PyArrayObject *memory_of_stale(PyObject *view)
 {
     PyObject *base = OF(view, Array, _base), *node;
-    if (!is_stale(view) || !is_array(base) || OF(base, Array, _base) != Py_None ||
+    if (!is_stale(view) || !is_handle(base) || OF(base, Array, _base) != Py_None ||
         OF(base, Array, _flags) != Py_None || !(node = node_of(base)) || !sole_memory(node))
         return NULL;
     PyObject *data = Py_NewRef(PyList_GET_ITEM(node, VALUE));
@@ -118,10 +118,10 @@ static PyObject *exclusive(PyObject *Py_UNUSED(module), PyObject *const *args, P
         PyErr_SetString(PyExc_TypeError, "exclusive takes an owner, and a view of it");
         return NULL;
     }
-    node = the.NDArray && is_array(owner) ? node_of(owner) : NULL;
+    node = the.NDArray && is_handle(owner) ? node_of(owner) : NULL;
     if (node && view == Py_None)
         memory = memory_of_one(node);
-    else if (node && is_array(view) && OF(view, Array, _base) == owner && memory_of_both(view))
+    else if (node && is_handle(view) && OF(view, Array, _base) == owner && memory_of_both(view))
         memory = (PyArrayObject *)PyList_GET_ITEM(node, VALUE);
     return Py_NewRef(memory ? (PyObject *)memory : Py_None);
 }
@@ -354,7 +354,7 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
     Py_INCREF(memory); /* first, as reading a view may run code */
     if (many) /* for one element, NumPy's error names the class */
         value = element_at(memory, index) ? NULL : numbers_of(memory, value);
-    else if (value && is_array(value)) {
+    else if (value && is_handle(value)) {
         PyObject *node = node_of(value);
         if (node)
             value = Py_NewRef(PyList_GET_ITEM(node, VALUE));
@@ -405,7 +405,7 @@ static int store_of_itself(PyObject *index, PyObject *view)
    in place. */
 static int is_same_view(PyObject *self, PyObject *index, PyObject *value)
 {
-    if (!is_array(value) || OF(value, Array, _base) != self)
+    if (!is_handle(value) || OF(value, Array, _base) != self)
         return 0;
     PyObject *path = OF(value, Array, _path);
     if (!path || PyTuple_GET_SIZE(path) != 1)
@@ -521,7 +521,7 @@ end:
 static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
-    if (PyVectorcall_NARGS(nargsf) != 3 || names || !nothing_staged() || !is_array(args[0]) ||
+    if (PyVectorcall_NARGS(nargsf) != 3 || names || !nothing_staged() || !is_handle(args[0]) ||
         OF(args[0], Array, _flags) != Py_None)
         return hand_on(front, args, nargsf, names);
     PyObject *self = args[0], *index = args[1], *value = args[2], *node = node_of(self);
@@ -558,7 +558,7 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
             done = value != OF(self, Array, _base) && (memory = memory_of_both(self))
                        ? store(memory, index, value)
                        : 0;
-        else if (is_array(value) && OF(value, Array, _base) == self)
+        else if (is_handle(value) && OF(value, Array, _base) == self)
             done = is_same_view(self, index, value) ? 1 : store_of_itself(index, value);
         else
             done = (memory = sole_memory(node)) ? store(memory, index, value) : 0;
@@ -665,7 +665,7 @@ static int in_place_recorded(Front *front, PyObject *self, PyObject *other, PyOb
    memory that is written: NumPy notices. */
 static PyObject *second_operand(PyObject *self, PyObject *other)
 {
-    if (is_array(other)) {
+    if (is_array(other) || (is_derived(other) && has_no_hooks(other))) {
         int same = OF(other, Array, _base) == OF(self, Array, _base);
         PyObject *node = node_of(other), *value = NULL;
         if (node && (!same || OF(self, Array, _base) == Py_None))
@@ -701,7 +701,8 @@ static PyArrayObject *target_of(PyObject *self, PyObject *now)
 static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
-    if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged() || !is_array(args[0]) ||
+    if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged() || !is_handle(args[0]) ||
+        (is_derived(args[0]) && !has_no_hooks(args[0])) ||
         OF(args[0], Array, _flags) != Py_None || watched())
         return hand_on(front, args, nargsf, names);
     PyObject *self = args[0], *other = args[1], *now = recorder();

@@ -177,7 +177,7 @@ made:
 static int may_need_copy(PyObject *self, PyObject *entry)
 {
     if (Py_TYPE(PyTuple_GET_ITEM(entry, 0)) != (PyTypeObject *)the.Reshape ||
-        OF(self, Array, _base) == Py_None)
+        (OF(self, Array, _base) == Py_None && OF(self, Array, _order) == Py_None))
         return 0;
     PyObject *node = node_of(self), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
     return !value || (is_memory(value) && !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value));
@@ -218,7 +218,8 @@ static PyObject *shown(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     PyObject *entry, *now, *out = NULL;
     int again = 1;
-    if (n == 0 || names || !nothing_staged() || !is_array(args[0]) ||
+    if (n == 0 || names || !nothing_staged() ||
+        !(front->kin ? is_handle(args[0]) : is_array(args[0])) ||
         OF(args[0], Array, _flags) != Py_None)
         return hand_on(front, args, nargsf, names);
     entry = Py_XNewRef(entry_of_call(front, args, n));

@@ -2,12 +2,14 @@
 
 #pragma once
 
-#include "views.h"
+#include "derived.h"
 
 /* -- whole functions: `_eager.by_numpy`, `created`; `_reduce` ---------------------------------- */
 
 enum { DEEPEST = 4 }; /* how deep lists nest */
-enum { LAZY = 1, LISTS }; /* what `argument` has met: arrays or scalars of ours, sequences */
+/* What `argument` has met: arrays or scalars of ours, sequences; and whether it takes arrays of
+   derived classes as plain ones. */
+enum { LAZY = 1, LISTS, BARE = 4 };
 
 /* NumPy's array for one of ours without axes, whose node holds a number, new. NULL: forward. */
 static PyObject *single(PyObject *x, PyObject *number)
@@ -83,7 +85,8 @@ static PyObject *argument_in_list(PyObject *x, const Asked *asked);
    error. */
 static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
 {
-    if (is_array(x)) {
+    if (is_array(x) ||
+        (*met & BARE && is_derived(x) && has_ours(Py_TYPE(x), the.array_function))) {
         PyObject *node = node_of(x), *value = node ? Py_NewRef(PyList_GET_ITEM(node, VALUE)) : NULL;
         if (!node && is_eager(now) && is_stale(x))
             value = shown_memory(x);
@@ -99,6 +102,13 @@ static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
     if (is_scalar(x)) {
         *met |= LAZY;
         return Py_XNewRef(value_of_scalar(x));
+    }
+    if (is_memory(x)) { /* NumPy's own */
+        PyArrayObject *memory = (PyArrayObject *)x;
+        *met |= LISTS;
+        return is_of_numbers(memory) && PyArray_ISBEHAVED_RO(memory) && is_small(now, memory)
+                   ? Py_NewRef(x)
+                   : NULL;
     }
     if (is_python_number(x) || x == Py_None || x == the.no_value || is_host_scalar(x) ||
         PyType_Check(x) || PyArray_DescrCheck(x) || is_short_range(x) || aval_of_number(x))
@@ -192,13 +202,15 @@ static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n, PyObj
         return are_bounded(args, n, most);
     if (front->lengths)
         return makes_short_range(args, n, names ? PyTuple_GET_SIZE(names) : 0, most);
-    if (is_array(x)) {
+    if (is_handle(x)) {
         PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
         PyObject *aval = node ? NULL : lasting_aval(x); /* of a view that is out of date */
         if (aval)
             return PyLong_AsDouble(OF(aval, Aval, nbytes)) <= the.filled && !PyErr_Occurred();
         return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= the.filled;
     }
+    if (front->anytime && is_memory(x))
+        return PyArray_SIZE((PyArrayObject *)x) <= the.filled;
     if (front->anytime) /* they are elements, of which `argument` rejects many; or the only one */
         return PyList_CheckExact(x) || PyTuple_CheckExact(x) || PyRange_Check(x) ||
                is_python_number(x) || is_scalar(x) || aval_of_number(x);
@@ -327,11 +339,13 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
     Py_ssize_t all = n + named, made = 0;
     PyObject *values[MOST_ARGUMENTS], *now, *result = NULL, *out = NULL;
-    int met = 0, again = 1;
+    int met = front->bare && !has_name(names, "subok") ? BARE : 0, again = 1;
     if (n == 0 || n > front->operands || all > MOST_ARGUMENTS || !nothing_staged())
         return hand_on(front, args, nargsf, names);
     if (front->itself == 1 && all == 1 && is_array(args[0]))
         return Py_NewRef(args[0]);
+    if (front->itself == 1 && all == 1 && front->bare && is_derived(args[0]))
+        return stripped_of(args[0]);
     if (watched() || (front->arrays_only && !is_array(args[0])))
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 1; front->function == Py_None && i < all; i++)
@@ -348,7 +362,7 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         while (made < all && (values[made] = argument(args[made], now, &met, DEEPEST)))
             made++;
         int large = front->outer && is_first(now) && made > 1 && is_large_outer(now, values);
-        if (made == all && !large && is_numpys(front, now, met)) {
+        if (made == all && !large && is_numpys(front, now, met & ~BARE)) {
             /* functions may name their arguments otherwise than methods */
             int method = front->method != Py_None && is_array(args[0]) &&
                          (!names || front->named || front->function == Py_None);
@@ -362,6 +376,9 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
                 again = 1;
             }
         }
+        if (result && front->itself == 1 && result == values[0] && is_memory(args[0]) &&
+            !has_name(names, "copy"))
+            Py_SETREF(result, PyArray_NewCopy((PyArrayObject *)result, NPY_KEEPORDER));
         if (result && front->raw)
             out = result;
         else if (result) {
@@ -542,7 +559,7 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     if (n == 0 || n > 2 || !nothing_staged() || watched())
         return hand_on(front, args, nargsf, names);
     int listed = PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0]);
-    if (!is_array(args[0]) && !listed)
+    if (!is_array(args[0]) && !listed && !is_memory(args[0]))
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 0; i < named; i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
@@ -562,7 +579,7 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     PyObject *value = NULL;
     if (listed)
         value = is_eager(now) ? memory_of_list(args[0], now) : NULL;
-    else if (dtype != Py_None)
+    else if (dtype != Py_None || is_memory(args[0]))
         value = is_eager(now) ? argument(args[0], now, &met, 0) : NULL;
     else if (carries_tangent(args[0])) {
         out = reduction_traced(front, args[0], axis, keepdims, now);
@@ -590,4 +607,36 @@ static PyObject *of_arrays(PyObject *self, PyObject *const *args, size_t nargsf,
         is_array(args[1]))
         return PyObject_Vectorcall(front->function, args, 2, NULL);
     return hand_on(front, args, nargsf, names);
+}
+
+/* Whether a module's functions may want memory of their own, or memory to write: SciPy's. */
+static int is_scipys(PyObject *globals)
+{
+    PyObject *name = globals ? PyDict_GetItemWithError(globals, the.name) : NULL;
+    if (!name || !PyUnicode_Check(name))
+        return 1; /* Python finds out */
+    return PyUnicode_Tailmatch(name, the.scipy, 0, PY_SSIZE_T_MAX, -1) != 0;
+}
+
+/* `_conversions._buffer(array, flags)`: a read-only view of memory that is there. */
+static PyObject *lent_buffer(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    PyObject *node = n == 2 && !names && !is_staged() && is_array(args[0]) ? node_of(args[0]) : NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None, *view, *out;
+    PyObject *aval = node ? lasting_aval(args[0]) : NULL;
+    if (!is_memory(value) || !is_of_numbers((PyArrayObject *)value) || !aval ||
+        OF(aval, Aval, dtype) != (PyObject *)PyArray_DESCR((PyArrayObject *)value) ||
+        !PyLong_Check(args[1]) || PyLong_AsLong(args[1]) & PyBUF_WRITABLE || is_scipys(PyEval_GetGlobals())) {
+        PyErr_Clear();
+        return hand_on(front, args, nargsf, names);
+    }
+    view = PyArray_View((PyArrayObject *)value, NULL, NULL);
+    if (!view)
+        return NULL;
+    PyArray_CLEARFLAGS((PyArrayObject *)view, NPY_ARRAY_WRITEABLE);
+    out = PyMemoryView_FromObject(view);
+    Py_DECREF(view);
+    return out;
 }

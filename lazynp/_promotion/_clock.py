@@ -46,9 +46,9 @@ def since(begin: Moment, less: float = 0.0) -> float:
     return max(min(end.wall - begin.wall, end.process - begin.process) - less, _LEAST)
 
 
-def of_python(begin: Moment) -> float:
-    """The same of what Python did: without what was compiled meanwhile."""
-    end = now()
+def of_python(begin: Moment, end: Moment | None = None) -> float:
+    """The same of what Python did, until now or then: without what was compiled meanwhile."""
+    end = end or now()
     alone = not (begin.compiling or end.compiling)
     cpu = end.process - begin.process if alone else end.thread - begin.thread
     return max(min(end.wall - begin.wall, cpu), _LEAST)

@@ -17,6 +17,7 @@ from typing import Any
 
 from lazynp._collector import take_back
 from lazynp._config import config
+from lazynp._fronts import fastpath
 from lazynp._memo import Memo
 from lazynp._promotion import _clock, _watching
 from lazynp._promotion._earlier import has_won, key_of, of_code
@@ -42,25 +43,38 @@ class _Tally:
 
 
 _tallies: Memo[int, _Tally] = Memo("hot functions", 1024)  # by id of the code
+# code of which nothing more is to be found out, kept alive
+_settled: Memo[int, CodeType] = Memo("code that stays with Python", 1024)
 
 
 def ticked(frame: FrameType) -> None:
     if not config.promotion or config.execution != "adaptive":
         return
     found: FrameType | None = frame
+    now = _clock.now()
     for _ in range(_DEEP):
         if found is None:
             break
         code = found.f_code
-        if _watching.KNOWN:
-            _watching.seen(found)
-        is_function = code.co_flags & inspect.CO_NEWLOCALS  # not a module
-        if is_function and not code.co_flags & SUSPENDED:
-            _count(found, code)
+        if id(code) not in _settled:
+            _look(found, code, now)
         found = found.f_back
 
 
-def _count(frame: FrameType, code: CodeType) -> None:
+def _look(frame: FrameType, code: CodeType, now: _clock.Moment) -> None:
+    if _watching.KNOWN:
+        _watching.seen(frame, now)
+    is_function = code.co_flags & inspect.CO_NEWLOCALS  # not a module
+    if is_function and not code.co_flags & SUSPENDED:
+        _count(frame, code, now)
+        tally = _tallies.get(id(code))
+        if tally is None or tally.ticks is not None or tally.running is not None:
+            return
+    if not _watching.KNOWN or _watching.has_no_loops(code):
+        _settled.put(id(code), code)
+
+
+def _count(frame: FrameType, code: CodeType, now: _clock.Moment) -> None:
     tally = _tallies.get(id(code))
     if tally is None:
         door = any(isinstance(c, Door) for c in code.co_consts)
@@ -68,7 +82,7 @@ def _count(frame: FrameType, code: CodeType) -> None:
         counts = is_users(code) and not door and not inner
         tally = _tallies.put(id(code), _Tally(code, 0 if counts else None))
     if tally.running is not None:
-        _still_runs(tally, tally.running)
+        _still_runs(tally, tally.running, now)
     if tally.ticks is None or frame.f_back is not None and frame.f_back.f_code in in_front:
         return
     tally.ticks += 1
@@ -83,13 +97,15 @@ def _count(frame: FrameType, code: CodeType) -> None:
                 tally.running = weakref.ref(promoted), _clock.now()
 
 
-def _still_runs(tally: _Tally, running: tuple[weakref.ref[Promoted], _clock.Moment]) -> None:
+def _still_runs(
+    tally: _Tally, running: tuple[weakref.ref[Promoted], _clock.Moment], now: _clock.Moment
+) -> None:
     """Its first call goes on."""
     promoted, begin = running[0](), running[1]
     if promoted is None or promoted.entered:
         tally.running = None
     else:
-        promoted.running = _clock.of_python(begin)
+        promoted.running = _clock.of_python(begin, now)
 
 
 def _functions_of(frame: FrameType, code: CodeType) -> list[FunctionType]:
@@ -100,6 +116,9 @@ def _functions_of(frame: FrameType, code: CodeType) -> list[FunctionType]:
             if isinstance(found, FunctionType) and found.__code__ is code:
                 return [found]
             found = getattr(found, "__wrapped__", None)
+        method = _method_of(frame, code)
+        if method is not None:
+            return [method]
     behind = {id(p.plain) for p in fronts()}
     take_back()
     functions = [
@@ -107,3 +126,18 @@ def _functions_of(frame: FrameType, code: CodeType) -> list[FunctionType]:
         if type(f) is FunctionType and f.__code__ is code and id(f) not in behind
     ]  # fmt: skip
     return functions if len(functions) <= _MANY else []
+
+
+def _method_of(frame: FrameType, code: CodeType) -> FunctionType | None:
+    """The method, or the getter, of the class of the frame's first argument that has this code. (To
+    ask the collector who refers to the code takes as long as all objects are many.)"""
+    if not code.co_argcount or code.co_cellvars or not _watching.KNOWN:
+        return None
+    first = fastpath.frame_value(frame, 0, None)  # `f_locals` would refer to all that it shows
+    for kind in type.mro(first if isinstance(first, type) else type(first)):
+        found = type.__dict__["__dict__"].__get__(kind).get(code.co_name)
+        found = found.fget if isinstance(found, property) else found
+        found = getattr(found, "__func__", found) if isinstance(found, classmethod) else found
+        if isinstance(found, FunctionType) and found.__code__ is code:
+            return found
+    return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dis
+import math
 import sys
 from types import CodeType, FrameType
 from typing import Any
@@ -39,11 +41,24 @@ class _Watch:
 _first: Memo[int, tuple[_clock.Moment, float, CodeType]] = Memo("code with loops", 1024)
 
 
-def seen(frame: FrameType) -> None:
+def has_no_loops(code: CodeType) -> bool:
+    """Whether this code was seen, and has no loop that could be looked at."""
+    known = _first.get(id(code))
+    return known is not None and known[1] == math.inf
+
+
+_BACK = frozenset(
+    number
+    for name, number in dis.opmap.items()
+    if "JUMP_BACKWARD" in name and "NO_INTERRUPT" not in name  # what waits for a generator
+)
+
+
+def seen(frame: FrameType, now: _clock.Moment | None = None) -> None:
     """Operations have run in this frame: whether one of its loops has taken long, and will."""
     code = frame.f_code
     begin, seconds, _ = _first.get(id(code)) or _new(code)
-    if _clock.of_python(begin) < seconds:
+    if _clock.of_python(begin, now) < seconds:
         return
     for loop in loops_at(frame):
         if loop.refused:
@@ -56,7 +71,9 @@ def seen(frame: FrameType) -> None:
 
 
 def _new(code: CodeType) -> tuple[_clock.Moment, float, CodeType]:
-    soon = is_users(code) and has_won(key_of("loops", of_code(code)))
+    if not is_users(code) or _BACK.isdisjoint(code.co_code[::2]):
+        return _first.put(id(code), (_clock.now(), math.inf, code))
+    soon = has_won(key_of("loops", of_code(code)))
     seconds = min(_SOON, _running.SECONDS) if soon else _running.SECONDS
     return _first.put(id(code), (_clock.now(), seconds, code))
 

@@ -21,15 +21,18 @@ from lazynp._recorder import TICK, Recorder, local, staged
 from lazynp._stale import LARGE, note, write_lock
 from lazynp._steps import Basic, Reshape, Transpose
 from lazynp._strides import in_common_order, order_of_strides
+from lazynp._views import same
 from lazynp.functions._eager import FEW, FILLED
 from lazynp.functions._recording import Entry
 from lazynp.functions._scalars import AVALS
+from lazynp.functions._subclass import Subclass
 
 
 def configure() -> None:
     if BUILT:
         fastpath.configure(
-            Array=Array, NDArray=NDArray, Scalar=Scalar, Recorder=Recorder, Policy=LoopPolicy,
+            Array=Array, NDArray=NDArray, Subclass=Subclass, Scalar=Scalar, same=same,
+            Recorder=Recorder, Policy=LoopPolicy,
             Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, Transpose=Transpose,
             Reshape=Reshape, State=State,
             config=config, local=local, staged=staged, avals=AVALS, state=state, eager=EAGER,

@@ -28,8 +28,9 @@ from lazynp.functions._arguments import (
     own,
 )
 from lazynp.functions._checks import refuse
-from lazynp.functions._eager import as_its_like, created
+from lazynp.functions._eager import copied, created
 from lazynp.functions._foreign import from_foreign
+from lazynp.functions._likes import as_its_like
 from lazynp.functions._nested import assemble, holds_lazy, of_numbers, of_size, opened
 from lazynp.functions._records import Record
 from lazynp.functions._subclass import of_class, stripped
@@ -38,7 +39,7 @@ from lazynp.primitives import elementwise
 _make: Any = np.array  # NumPy's stubs lack some of its arguments
 
 
-@created(np.array, anytime=True, first=of_numbers)
+@created(np.array, anytime=True, first=of_numbers, bare=True)
 def array(
     object: Any,
     dtype: Any = None,
@@ -172,7 +173,7 @@ def _sealed(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return value
 
 
-@created(np.asarray, anytime=True, itself=True)
+@created(np.asarray, anytime=True, itself=True, bare=True)
 def asarray(
     a: Any,
     dtype: Any = None,
@@ -204,7 +205,7 @@ def asanyarray(
     return array(a, dtype, copy=copy, order=order, subok=True, like=like)
 
 
-@created(np.ascontiguousarray, anytime=True, itself=2)
+@created(np.ascontiguousarray, anytime=True, itself=2, bare=True)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
     """See `numpy.ascontiguousarray`."""
     return array(a, dtype, copy=None, order="C", ndmin=1, like=like)
@@ -225,6 +226,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Array:
     return a
 
 
+@copied(np.copy)
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Array:
     """See `numpy.copy`. It costs a handle: the value is shared until one of the arrays is
     written.

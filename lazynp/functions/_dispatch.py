@@ -108,7 +108,7 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
     made._implementation = functools.partial(_without_asking, function)  # NumPy's name for it
     made.__code__ = made.__code__.replace(co_name=function.__name__)  # for tracebacks and profiles
     catching.add(made.__code__)
-    public = in_front_too(function, made)
+    public = in_front_too(function, made, _is_bare(function.__name__))
     implementations[public] = implementations[made] = function
     return public
 
@@ -179,6 +179,15 @@ def _function_of_derived(self: Any, function: Any, types: Any, args: Any, kwargs
 
 implementations: dict[Any, Any] = {}  # by public function
 Subclass.__array_function__ = _function_of_derived  # type: ignore[attr-defined]
+
+
+def _is_bare(name: str) -> bool:
+    """Whether the results of this function never have a derived class: see `_by_class`."""
+    if name in _METHODS or name in _PARTS_KEEPING or name in _LIKE_ANOTHER or name == "meshgrid":
+        return False
+    if name in _KEEPING | _ASKED_TO_KEEP | _REDUCING:
+        return False
+    return not hasattr(np.ndarray, name) or name in _PLAIN
 
 
 def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy import ndarray
 
 from lazynp import lowering
-from lazynp._array import Array, NDArray, Scalar, new_array
+from lazynp._array import NDArray, Scalar, new_array
 from lazynp._avals import on_device
 from lazynp._config import config
 from lazynp._flush import host_value
@@ -31,6 +31,7 @@ from lazynp._recorder import elsewhere, local
 from lazynp._strides import laid_out, order_of_strides
 from lazynp._values import knowable, there, watched
 from lazynp.functions._index_keys import known_places
+from lazynp.functions._likes import by_its_like
 from lazynp.functions._placing import USED, placed
 from lazynp.functions._replayed import REPLAYED, replayed
 from lazynp.functions._scalars import AVALS, scalar
@@ -185,6 +186,18 @@ def or_itself(reference: Callable[..., Any]) -> Callable[[F], F]:
     return decorate
 
 
+def copied(reference: Callable[..., Any]) -> Callable[[F], F]:
+    """Put a front before a function that copies an array, or makes one of numbers and lists."""
+
+    def decorate(python: F) -> F:
+        return in_front(
+            "whole", python, function=_undispatched(reference), handle=handle, operands=1,
+            not_numpys=_NOT_NUMPYS | {"subok"},
+        )  # fmt: skip
+
+    return decorate
+
+
 def of_numbers(reference: Callable[..., Any], operands: int, largest: int) -> Callable[[F], F]:
     """Put a front before a function that makes an array of host data, in any mode, from ints of at
     most this magnitude.
@@ -248,7 +261,7 @@ def _recorded(function: Callable[..., Any]) -> Callable[[Any, dict[str, Any]], A
 
 
 def _values(args: Sequence[Any], largest: float) -> list[Any] | None:
-    """The arguments for NumPy; at least one must be an array of ours."""
+    """The arguments for NumPy; at least one must be an array, of ours or of NumPy's."""
     values = []
     ours = False
     for x in args:
@@ -271,7 +284,7 @@ def _values(args: Sequence[Any], largest: float) -> list[Any] | None:
             value = _value(x, largest)
             if value is _UNFIT:
                 return None
-            ours = ours or value is not x
+            ours = ours or value is not x or t is ndarray
         values.append(value)
     return values if ours else None
 
@@ -323,13 +336,14 @@ def _settle(x: NDArray) -> None:
 
 def created(
     reference: Callable[..., Any], *, like: bool = False, anytime: bool = False,
-    itself: int = False, first: Callable[[Any], Any] | None = None,
+    itself: int = False, first: Callable[[Any], Any] | None = None, bare: bool = False,
 ) -> Callable[[F], F]:  # fmt: skip
     """Decorate a function that makes an array. Its first argument determines the size: a length, a
     shape, a list of the elements, or an array that the result is to be `like`.
 
     anytime: it makes an array of host data at once, in any mode. itself: it returns an array that
-    is its only argument; 2: where NumPy's does. first: makes the arrays of some arguments.
+    is its only argument; 2: where NumPy's does. first: makes the arrays of some arguments. bare: it
+    makes plain arrays of those of derived classes, unless `subok` asks for the class.
     """
 
     def decorate(function: F) -> F:
@@ -342,7 +356,7 @@ def created(
                 if (made := first(args[0])) is not None:
                     return made
             if kwargs and overrides(kwargs.get("like")):
-                return _by_its_like(public, *args, **kwargs)
+                return by_its_like(public, *args, **kwargs)
             if USED or "device" in kwargs:
                 return placed(function, args, kwargs, like)
             largest = _largest()
@@ -367,38 +381,11 @@ def created(
         public = in_front(
             "whole", call, function=_undispatched(reference), handle=handle,
             not_numpys=_NOT_NUMPYS | {"like"},
-            operands=_ANY_NUMBER, creates=True, anytime=anytime, itself=itself,
+            operands=_ANY_NUMBER, creates=True, anytime=anytime, itself=itself, bare=bare,
         )  # fmt: skip
         return public
 
     return decorate
-
-
-def as_its_like(function: F) -> F:
-    """Decorate another function that makes an array: `like` may be of a class that overrides it."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs and overrides(kwargs.get("like")):
-            return _by_its_like(call, *args, **kwargs)
-        if USED or "device" in kwargs:
-            return placed(function, args, kwargs)
-        return function(*args, **kwargs)
-
-    return call  # type: ignore[return-value]
-
-
-def _by_its_like(function: Any, *args: Any, like: Any, **kwargs: Any) -> Any:
-    """A creation function that calls the `__array_function__` of `like`."""
-    if isinstance(like, Array):
-        return function(*args, **kwargs)
-    made = like.__array_function__(function, (type(like),), args, kwargs)
-    if made is NotImplemented:
-        raise TypeError(
-            f"no implementation found for 'numpy.{function.__name__}' on types that implement "
-            f"__array_function__: [{type(like)}]"
-        )
-    return made
 
 
 FEW = 1 << 12  # elements of a list
@@ -451,7 +438,7 @@ def handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
     if aval is not None:
         return scalar(result, aval)
     if isinstance(result, (tuple, list)):
-        places = {id(v): a for v, a in zip(values, args)}
+        places = {id(v): a for v, a in zip(values, args) if type(a) is not ndarray}
         handles = [places[id(r)] if id(r) in places else handle(r, values) for r in result]
         if all(h is not None for h in handles):
             return handles if t is list else tuple(handles)
@@ -483,6 +470,9 @@ def _value(x: Any, largest: float, depth: int = _DEEPEST) -> Any:
         return value
     if t in _PLAIN or isinstance(x, (type, np.dtype)):
         return x
+    if t is ndarray:  # NumPy's own
+        fits = x.nbytes <= largest and on_device(x.dtype) and x.dtype.isnative
+        return x if fits and x.flags.aligned else _UNFIT
     if (t is tuple or t is list) and depth:
         items = []
         for item in x:

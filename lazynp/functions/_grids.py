@@ -28,9 +28,10 @@ from lazynp.functions._arguments import (
     viewable,
 )
 from lazynp.functions._construct import array, asarray
-from lazynp.functions._eager import as_its_like, by_numpy
+from lazynp.functions._eager import by_numpy, done_by_numpy
 from lazynp.functions._host import to_host
 from lazynp.functions._joining import concatenate
+from lazynp.functions._likes import as_its_like
 from lazynp.functions._operands import as_array, cast
 from lazynp.functions._places import places
 from lazynp.functions._placing import beside
@@ -174,10 +175,12 @@ ogrid = nd_grid(sparse=True)
 class AxisConcatenator:
     """`r_[...]` and `c_[...]`: see `numpy.r_`."""
 
-    __slots__ = ("axis", "ndmin", "trans1d")
+    __slots__ = ("_numpys", "axis", "ndmin", "trans1d")
 
     def __init__(self, axis: int = 0, ndmin: int = 1, trans1d: int = -1) -> None:
         self.axis, self.ndmin, self.trans1d = axis, ndmin, trans1d
+        kind: Any = type(np.c_).__mro__[1]
+        self._numpys = kind(axis, ndmin=ndmin, trans1d=trans1d)
 
     def __len__(self) -> int:
         return 0
@@ -187,6 +190,9 @@ class AxisConcatenator:
         if items and isinstance(items[0], str) and items[0] in ("r", "c"):
             made: Any = np.r_[to_host(tuple(items))]
             return made  # a matrix
+        done = done_by_numpy(lambda *values: self._numpys[values], *items)
+        if done is not None:
+            return done
         axis, ndmin, trans1d = self.axis, self.ndmin, self.trans1d
         if items and isinstance(items[0], str):
             axis, ndmin, trans1d = self._directive(items.pop(0))

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from lazynp import lowering
-from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
+from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._flush import host_value
 from lazynp._node import CODE, LENT, leaf
 from lazynp._recorder import local, staged
 from lazynp._strides import copied_order, in_order, writeable
+from lazynp.functions._construct import copy
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._operands import check_writeable
 
@@ -193,6 +194,8 @@ def _number(self: Array, name: str) -> Any:
 
 def _deepcopy(self: Array, memo: dict[int, Any]) -> Array:
     """Values are shared; objects in an array are copied."""
+    if type(self) is NDArray and on_device(self.dtype):
+        return copy(self)
     node = self._read()
     if self.dtype.hasobject:
         node = from_host(np.asarray(host_value(node)).__deepcopy__(memo), copy=False)

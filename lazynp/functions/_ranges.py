@@ -25,8 +25,9 @@ from lazynp.functions._arguments import (
 )
 from lazynp.functions._checks import refuse
 from lazynp.functions._construct import array
-from lazynp.functions._eager import as_its_like, evenly, of_numbers
+from lazynp.functions._eager import evenly, of_numbers
 from lazynp.functions._getset import setitem
+from lazynp.functions._likes import as_its_like
 from lazynp.functions._nested import of_size
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._placing import placing

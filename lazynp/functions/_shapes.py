@@ -35,7 +35,7 @@ from lazynp.functions._arguments import (
     static,
     viewable,
 )
-from lazynp.functions._construct import asarray
+from lazynp.functions._construct import array, asarray
 from lazynp.functions._eager import or_itself
 from lazynp.functions._getset import getitem
 from lazynp.functions._operands import as_array
@@ -305,7 +305,7 @@ def expand_dims(a: Any, axis: Any) -> Array:
 def _atleast(arys: tuple[Any, ...], ndim: int) -> Any:
     out = []
     for a in arys:
-        x = viewable(a)
+        x = array(a) if type(a) is list or type(a) is tuple else viewable(a)
         if x.ndim >= ndim:
             out.append(x)
         elif x.ndim == 0:

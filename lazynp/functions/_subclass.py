@@ -17,8 +17,8 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, of_either
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._flush import host_value
-from lazynp._steps import Reshape
-from lazynp._views import view
+from lazynp._fronts import in_front
+from lazynp._views import same
 from lazynp.functions._scalars import AVALS
 from lazynp.primitives.elementwise_factory import ROWS
 
@@ -116,9 +116,15 @@ def of_class(kind: Any, array: Array, source: Any) -> Any:
     return made
 
 
+of_class = in_front("of_class", of_class)
+
+
 def stripped(x: Any) -> Any:
     """A plain view of an array of a subclass; anything else unchanged."""
-    return view(x, Reshape(x.shape)) if isinstance(x, Subclass) else x
+    return same(x) if isinstance(x, Subclass) else x
+
+
+stripped = in_front("stripped", stripped)
 
 
 def derived_first(function: Callable[..., Any], other: Callable[..., Any]) -> Callable[..., Any]:
@@ -147,7 +153,7 @@ def derived_first(function: Callable[..., Any], other: Callable[..., Any]) -> Ca
             return tuple([_in_class(first, x) for x in result])
         return _in_class(first, result)
 
-    return call
+    return in_front("in_class", call, function=function, handle=_in_class)
 
 
 _KNOWN = frozenset({NDArray, Scalar, *SCALAR_DTYPES, *AVALS})
@@ -194,6 +200,8 @@ def _read(function: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> An
     if args:
         args = [x if type(x) in SIMPLE else _plain_or_not(x) for x in args]
     result = function(plain, *args, **kwargs)
+    if result is plain:
+        return self
     if type(result) is NDArray and result._base is plain:
         result._base = self
     return result
@@ -220,7 +228,11 @@ def _kept(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return of_class(type(self), result, self) if type(result) is NDArray else result
 
     method.__name__, method.__doc__ = function.__name__, function.__doc__
-    return method
+    if not reads:
+        return method
+    return in_front(
+        "kept", method, function=function, asks=asked is not None, reduces=name in _REDUCTIONS
+    )
 
 
 _REDUCED = {

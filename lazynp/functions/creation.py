@@ -54,7 +54,7 @@ from lazynp.functions._construct import (
     copy,
     require,
 )
-from lazynp.functions._eager import as_its_like, by_numpy, created
+from lazynp.functions._eager import by_numpy, created
 from lazynp.functions._foreign import from_foreign
 from lazynp.functions._grids import (
     c_,
@@ -69,6 +69,7 @@ from lazynp.functions._grids import (
     s_,
 )
 from lazynp.functions._host import to_host
+from lazynp.functions._likes import as_its_like
 from lazynp.functions._nested import of_size
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._places import count_true, places_of

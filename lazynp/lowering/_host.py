@@ -28,7 +28,8 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     if dtype.hasobject:  # raw bytes are not valid object references
         return np.empty(shape, dtype)
     raw = np.empty(math.prod(shape) * dtype.itemsize + ALIGNMENT, np.uint8)
-    return np.ndarray(shape, dtype, raw, -raw.ctypes.data % ALIGNMENT)
+    place = raw.__array_interface__["data"][0]  # in half the time of `raw.ctypes.data`
+    return np.ndarray(shape, dtype, raw, -place % ALIGNMENT)
 
 
 def on_host() -> bool:

@@ -329,14 +329,6 @@ for i in range(90):
     n = n * 7
     x = x + 1
 """,
-    "a comprehension that shares variables": """
-def main(x):
-    for i in range(30):
-        if i == 2 or i == 3: look()
-        x = np.array([x[k] + 1 for k in range(3)])
-    return x, i
-out = main(np.zeros(3))
-""",
     "a comprehension that binds": """
 x = np.zeros(3)
 for i in range(30):

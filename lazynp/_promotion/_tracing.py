@@ -33,7 +33,7 @@ from lazynp._promotion._loops import Loop
 from lazynp._promotion._placed_draws import PlacedDraws
 from lazynp._promotion._program import Program
 from lazynp._promotion._round_functions import rounds_function
-from lazynp._promotion._variables import Variables, is_module, value_of
+from lazynp._promotion._variables import Variables, cell_of, is_module, value_of
 from lazynp.functions._host import to_host
 from lazynp.transforms.control import CannotStage, inner_codes, names
 
@@ -175,12 +175,15 @@ class Tracing:
                 raise CannotStage(f"numbers are drawn from `{name}`, which is written")
 
     def check(self, frame: FrameType) -> None:
-        """Refuse functions that read, from the module, what the loop changes."""
+        """Refuse functions that read, from the module or by a cell, what the loop changes."""
+        changed = self._loop.stored.union(self.given.boxes.names)
         if is_module(frame):
-            changed = self._loop.stored.union(self.given.boxes.names)
             shared = reads(self.program.functions, self._code) & changed
-            if shared:
-                raise CannotStage(f"a function reads `{min(shared)}`, which the loop changes")
+        else:
+            cells = {id(c) for f in self.program.functions for c in f.__closure__ or ()}
+            shared = {n for n in changed if id(cell_of(n, frame)) in cells}
+        if shared:
+            raise CannotStage(f"a function reads `{min(shared)}`, which the loop changes")
 
 
 def _evaluated(e: ast.expr, frame: FrameType) -> Any:

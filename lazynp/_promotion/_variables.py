@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import sys
-from types import FrameType
+from types import CellType, CodeType, FrameType
 from typing import Any
 
 from lazynp._array import NDArray, Scalar, new_array
 from lazynp._fronts import fastpath
+from lazynp._memo import Memo
 from lazynp._node import is_tracer
 from lazynp._promotion._boxes import Boxes, growing, is_box
 from lazynp._promotion._given import ARRAY
@@ -201,21 +202,46 @@ def _values(loop: Loop, frame: FrameType, boxed: bool) -> dict[str, Any]:
             if n in loop.stored or n in loop.carried or type(v) in (NDArray, Scalar)
             or boxed and n in loop.boxed and is_box(v)
         }  # fmt: skip
-    if loop.read & {*code.co_cellvars, *code.co_freevars}:
-        raise CannotStage("shares variables with an inner or outer function")
-    places = {n: i for i, n in enumerate(code.co_varnames)}
-    names = sorted(loop.read & places.keys())
-    return {n: fastpath.frame_value(frame, places[n], MISSING) for n in names}
+    return {n: value_of(n, frame) for n in sorted(loop.read & _places(code).keys())}
 
 
 def value_of(name: str, frame: FrameType) -> Any:
     """A variable of the frame, or a global one; or what a path leads to."""
     if not name.isidentifier() and not name.startswith("."):
         return found_at(name, lambda n: value_of(n, frame))
-    code = frame.f_code
-    if not is_module(frame) and name in code.co_varnames and name not in code.co_cellvars:
-        return fastpath.frame_value(frame, code.co_varnames.index(name), MISSING)
-    return frame.f_globals.get(name, MISSING)
+    place = None if is_module(frame) else _places(frame.f_code).get(name)
+    if place is None:
+        return frame.f_globals.get(name, MISSING)
+    found = fastpath.frame_value(frame, place[0], MISSING)
+    if not place[1]:
+        return found
+    try:
+        return found.cell_contents
+    except ValueError:
+        return MISSING
+
+
+def cell_of(name: str, frame: FrameType) -> CellType | None:
+    """The cell of a variable that functions share."""
+    place = None if is_module(frame) else _places(frame.f_code).get(name)
+    return fastpath.frame_value(frame, place[0], None) if place is not None and place[1] else None
+
+
+def _places(code: CodeType) -> dict[str, tuple[int, bool]]:
+    """Where a function keeps its variables, by name; whether there is a cell, because functions
+    share the variable.
+    """
+    known = _known.get(id(code))
+    if known is None:
+        own = code.co_varnames
+        cells = [*code.co_cellvars, *code.co_freevars]
+        names = [*own, *(n for n in cells if n not in own)]
+        known = {n: (i, n in cells) for i, n in enumerate(names)}, code
+        _known.put(id(code), known)
+    return known[0]
+
+
+_known: Memo[int, tuple[dict[str, tuple[int, bool]], CodeType]] = Memo("places of variables", 1024)
 
 
 def bind(frame: FrameType, names: list[str], values: list[Any]) -> list[Any]:
@@ -228,8 +254,8 @@ def bind(frame: FrameType, names: list[str], values: list[Any]) -> list[Any]:
         before = [scope.get(n) for n in names]
         scope.update(zip(names, values))
         return before
-    ours = [n in code.co_varnames and n not in code.co_cellvars for n in names]
-    places = [code.co_varnames.index(n) for n, our in zip(names, ours) if our]
-    values = [v for v, our in zip(values, ours) if our]
-    fastpath.set_frame_values(frame, tuple(places), values)
+    places = [_places(code)[n][0] for n in names]
+    cells = [cell_of(n, frame) for n in names]
+    wanted = tuple([p if c is None else c for p, c in zip(places, cells, strict=True)])
+    fastpath.set_frame_values(frame, wanted, values)
     return values

@@ -286,15 +286,6 @@ for i in range(30):
     u[0] = i
     u = u + 1
 """,
-    "a branch gives a second name": """
-u, best = np.ones(3), np.zeros(3)
-for i in range(30):
-    if i == 2 or i == 3: look()
-    u = u * 0.9
-    if u[0] > 0.5:
-        best = u
-best[0] = 7
-""",
     "a function reads what changes": """
 def f():
     return t * 2.0

@@ -14,7 +14,7 @@ import pytest
 
 import lazynp as np
 from lazynp._promotion import _running, taken
-from tests.closure_programs import SHARING, STAYING
+from tests.naming_programs import KEPT, SECOND, SHARING, STAYING
 from tests.running import MARKS, assert_alike, blocks, check, every_loop, run  # noqa: F401
 from tests.running_programs import FAILING, REFUSED, TAKEN, program
 
@@ -26,14 +26,14 @@ def test_a_loop_that_was_taken_leaves_what_python_leaves(name: str, tmp_path: Pa
     check(TAKEN[name], tmp_path)
 
 
-@pytest.mark.parametrize("name", SHARING)
-def test_variables_that_functions_share(name: str, tmp_path: Path) -> None:
-    check(SHARING[name], tmp_path)
+@pytest.mark.parametrize("name", {**SHARING, **SECOND})
+def test_variables_with_other_names(name: str, tmp_path: Path) -> None:
+    check({**SHARING, **SECOND}[name], tmp_path)
 
 
-@pytest.mark.parametrize("name", STAYING)
-def test_what_a_function_would_notice_is_refused(name: str, tmp_path: Path) -> None:
-    check(STAYING[name], tmp_path, taking=False)
+@pytest.mark.parametrize("name", {**STAYING, **KEPT})
+def test_what_other_names_would_show_is_refused(name: str, tmp_path: Path) -> None:
+    check({**STAYING, **KEPT}[name], tmp_path, taking=False)
 
 
 @pytest.mark.parametrize("name", FAILING)

@@ -214,16 +214,18 @@ def flushed(sites: list[Site]) -> list[ast.stmt]:
     return made
 
 
-def begun(sites: list[Site], carried: Iterable[str]) -> list[ast.stmt]:
+def begun(sites: list[Site], carried: Iterable[str], renewed: set[str]) -> list[ast.stmt]:
     """Statements at the beginning of a round."""
-    if not sites:
+    if not sites and not renewed:
         return []
     return [ast.Expr(_call("begin", *map(read, carried))), *flushed(sites)]
 
 
-def ended(sites: list[Site]) -> list[ast.stmt]:
+def ended(sites: list[Site], renewed: set[str]) -> list[ast.stmt]:
     """Statements at the end of a round."""
-    return [ast.Expr(_call("end", ast.Constant(s.number), read(s.name))) for s in sites if s.name]
+    made = [_call("end", ast.Constant(s.number), read(s.name)) for s in sites if s.name]
+    made += [_call("another", ast.Constant(n), read(n)) for n in sorted(renewed)]
+    return [ast.Expr(m) for m in made]
 
 
 def prologue(sites: list[Site]) -> list[ast.stmt]:
@@ -315,6 +317,11 @@ class Histories:
         site = self.sites[number]
         if not self.capacity and type(value) is NDArray and not self._is_ours(value):
             raise CannotStage(f"line {site.line}: `{site.name}` stays the same array")
+
+    def another(self, name: str, value: Any) -> None:
+        """The round is over. It must have bound this variable to an array that it has made."""
+        if type(value) is NDArray and not self._is_ours(value):
+            raise CannotStage(f"a branch may give the array `{name}` another name")
 
     # -- the probe ---------------------------------------------------------------------------------
 
@@ -415,7 +422,7 @@ class Histories:
         return found
 
 
-for _name in ("begin", "end", "fresh", "held", "put", "row", "rows"):
+for _name in ("another", "begin", "end", "fresh", "held", "put", "row", "rows"):
     # the function of the rounds knows them by names that no variable of the user's has
     setattr(Histories, f".{_name}", getattr(Histories, _name))
 

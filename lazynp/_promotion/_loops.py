@@ -18,7 +18,7 @@ from typing import Any
 from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
 from lazynp._promotion._blocks import without_blocks
-from lazynp._promotion._exchanges import LEAVES, STOP, aliases, fresh, without_exchanges
+from lazynp._promotion._exchanges import LEAVES, STOP, fresh, seconds, without_exchanges
 from lazynp._promotion._histories import Rewriting, Site, grown
 from lazynp._promotion._paths import root_of
 from lazynp.transforms.control import copied, is_users, jumps, names, whole_tree
@@ -43,10 +43,11 @@ SUSPENDED = (  # flags of code that gives up its frame before it ends
 @dataclass
 class Loop:
     """A loop. depth: the values on the frame's stack below its own: of `for` loops and
-    `with` around it. stored: names that a round may
-    bind, in Python. read: names that the program takes. carried: those that it gives back, because
-    a later round may read them. aliased: those that may get a second name. written: those of
-    arrays that are written in place. variables: those of the loop; counters: numbers among them.
+    `with` around it. stored: names that a round may bind, in Python. read: names that the program
+    takes. carried: those that it gives back, because a later round may read them. aliased: those
+    that may get a second name; renewed: ... that each round must bind to another array. written:
+    those of arrays that are written in place. variables: those of the loop; counters: numbers
+    among them.
     events: the tests by which a round has effects, each with its names. stops: whether a program
     may stop before the last of its rounds; wary: at any `if` that calls something. left_early: how
     often it has ended during a trial. rounds: the bodies of so many rounds that exchanged names
@@ -66,6 +67,7 @@ class Loop:
     read: set[str] = field(default_factory=set)
     carried: tuple[str, ...] = ()
     aliased: set[str] = field(default_factory=set)
+    renewed: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
     counters: set[str] = field(default_factory=set)
@@ -270,11 +272,7 @@ def describe(loop: Loop, lists: set[str], wary: bool = False) -> None:
     new = loop.variables | fresh(loop.rounds[0], loop.variables) - exchanged
     loop.carried = tuple(sorted(n for n in inside.stores - new if n[0] != "."))
     loop.written = inside.written
-    loop.aliased = set()
-    for values, targets in aliases(body, False):
-        # nobody sees that a name which the next round binds anew was another's
-        seen = values - new if not targets & inside.written else values
-        loop.aliased |= seen | values & inside.written
+    loop.aliased, loop.renewed = seconds(loop.rounds, new, inside.written)
     loop.flags = set(loop.carried) - _others(body)
     loop.read = {n for n in (inside.loads | inside.stores) - new if n[0] != "."}
     if test is not None:

@@ -412,7 +412,8 @@ class Running:
         replaced: list[Any] = []  # none of them is destroyed between two steps
         try:
             numbers = draws.draw(count, lambda n: value_of(n, frame)) if draws else []
-            out = _results_of(program, [*now.varying, *numbers, *self._bounds(self.at, count)])
+            given = [*now.varying, *numbers, *self._bounds(self.at, count)]
+            out = _results_of(program, given, now.given_back)
             complete = self._complete(out, count)
             after = draws.after(out, count) if draws else None
             if draws and after is None:
@@ -495,6 +496,6 @@ class Running:
         return min(self._left(), self._most, stop if stop > 0 else NEVER)
 
 
-def _results_of(program: Program, leaves: list[Any]) -> Any:
-    out, _ = program(leaves, leaves, [])
+def _results_of(program: Program, leaves: list[Any], back: Any = ()) -> Any:
+    out, _ = program(leaves, [*back, *leaves[len(back):]], [])
     return out

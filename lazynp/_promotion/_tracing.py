@@ -170,6 +170,9 @@ class Tracing:
         for i, name in given.views.items():
             if arrays.index(i) in written:
                 raise CannotStage(f"`{name}` is a view, and is written")
+        for name in set(self._loop.carried) - self._loop.written:
+            if name in given.arrays() and arrays.index(given.place(name)) in written:
+                raise CannotStage(f"`{name}` is bound to other arrays, and a function writes it")
         for name in self.draws.used if self.draws is not None else ():
             if arrays.index(given.place(name)) in written:
                 raise CannotStage(f"numbers are drawn from `{name}`, which is written")

@@ -26,9 +26,10 @@ _ALONE = 3  # references to a value of one variable: the variable's, our dict's,
 
 class Variables:
     """What the rounds of a loop read, as of now. template: the values, with ARRAY for what varies.
-    varying: those values. shared: the names of arrays that the loop binds again, and to which
-    something else refers. views: names of views that the program gets as arrays of their own, by
-    place among `varying`; compact: whether each is in C order.
+    varying: those values. shared: the names of arrays that the loop writes and binds again, and to
+    which something else refers. views: names of views that the program gets as arrays of their own, by
+    place among `varying`; compact: whether each is in C order. named: arrays with two names, which
+    no round writes, by the place of the second.
     """
 
     def __init__(
@@ -38,12 +39,14 @@ class Variables:
         self.names: list[str] = []
         self.template: list[Any] = []
         self.varying: list[Any] = []
+        self.named: dict[int, Any] = {}
+        self._written = loop.written
         self.views: dict[int, str] = {}
         self.compact: dict[int, bool] = {}
         key: list[Any] = []
         found = _values(loop, frame, moving is not None)
         self.boxes = Boxes(moving or frozenset(), growing(loop.body))
-        held = {n for n in loop.carried if type(found.get(n)) is NDArray}
+        held = {n for n in loop.carried if type(found.get(n)) is NDArray and n in loop.written}
         held = {n for n in held if sys.getrefcount(found[n]) > _ALONE}
         if held:  # by variables that the next round binds anew?
             fresh = [value_of(n, frame) for n in loop.stored - loop.read]
@@ -119,6 +122,16 @@ class Variables:
         found = [n for n, t in pairs if t is ARRAY and n not in loop.stored | loop.written]
         return tuple([n for n in found if not n.startswith(".")])
 
+    def arrays(self) -> set[str]:
+        """The names of arrays."""
+        pairs = zip([n for n, t in zip(self.names, self.template) if t is ARRAY], self.varying)
+        return {n for n, x in pairs if type(x) is NDArray}
+
+    @property
+    def given_back(self) -> list[Any]:
+        """What varies, as it is bound again where the rounds leave it."""
+        return [self.named.get(i, x) for i, x in enumerate(self.varying)]
+
     def place(self, name: str) -> int:
         """Of a variable, among `varying`."""
         pairs = zip(self.names, self.template, strict=True)
@@ -158,8 +171,13 @@ class Variables:
                 raise CannotStage(f"`{name}` is a view, read-only, or in another memory order")
             if not value.dtype.isnative:
                 raise CannotStage(f"`{name}` is not in native byte order")
-            if sum(v is value for v in found.values()) > 1:
-                raise CannotStage(f"`{name}` has another name")
+            names = [n for n, v in found.items() if v is value]
+            if len(names) > 1:
+                if not self._written.isdisjoint(names):
+                    raise CannotStage(f"`{name}` has another name")
+                if name != names[0]:  # a handle of its own
+                    self.named[len(self.varying)] = value
+                    value = new_array(value._read())
         self.varying.append(value)
         self._add(name, ARRAY)
 

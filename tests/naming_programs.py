@@ -1,0 +1,184 @@
+"""Scripts for test_running_loops.py: loops that share variables with inner
+functions, and loops that give arrays a second name."""
+
+SHARING = {
+    "a comprehension that shares variables": """
+def main(x):
+    for i in range(30):
+        if i == 2 or i == 3: look()
+        x = np.array([x[k] + 1 for k in range(3)])
+    return x, i
+out = main(np.zeros(3))
+""",
+    "inner functions share variables that stay": """
+def main(n):
+    a, dt, x = np.linspace(0, 1, n), 0.1, np.ones(n)
+    def f(y):
+        return a * np.sin(y) - dt
+    for i in range(40):
+        if i == 2 or i == 3: look()
+        x = x + dt * f(x) - 0.01 * a
+    return x, a, dt, i
+out = main(5)
+""",
+    "inner functions see what the rounds have bound": """
+def main(x):
+    t, last = 0.0, None
+    def seen():
+        return x, t, i
+    for i in range(40):
+        if i == 2 or i == 3: look()
+        last = x
+        x = sum(x[k] * 0.5 for k in range(3)) + last * 0.1 + t
+        t += 0.5
+        if i == 39:
+            print(end="")
+            last = seen()
+    return x, t, last, seen()
+out = main(np.arange(3.0))
+""",
+    "variables of a function around it": """
+def outer(x):
+    n = 0
+    def run():
+        nonlocal x, n
+        for i in range(40):
+            if i == 2 or i == 3: look()
+            x = x * 0.9 + i
+            n += i % 3
+        return n
+    return run() + 1, x, n
+out = outer(np.ones(3))
+""",
+}
+STAYING = {
+    "a closure writes what the rounds bind": """
+def outer():
+    x, n = np.zeros(2), 0
+    def count():
+        nonlocal n
+        n += 1
+        return n
+    for i in range(30):
+        if i == 2 or i == 3: look()
+        x = x + count()
+    return x, n
+out = outer()
+""",
+    "a closure reads a number that changes": """
+def outer():
+    x, t = np.ones(2), 0.0
+    def f(y):
+        return y * t
+    for i in range(30):
+        if i == 2 or i == 3: look()
+        x = x + f(x) * 0.01
+        t += 0.1
+    return x, t
+out = outer()
+""",
+    "a closure reads an array that is written": """
+def outer():
+    x, u = np.ones(2), np.zeros(2)
+    def f():
+        return u.sum()
+    for i in range(30):
+        if i == 2 or i == 3: look()
+        u[i % 2] += 1
+        x = x + f()
+    return x, u
+out = outer()
+""",
+}
+SECOND = {
+    "a branch gives a second name": """
+u, best = np.ones(3), np.zeros(3)
+for i in range(30):
+    if i == 2 or i == 3: look()
+    u = u * 0.9
+    if u[0] > 0.5:
+        best = u
+best[0] = 7
+""",
+    "a proposal that is written is accepted": """
+def main(x, cost):
+    best, n = x, 0
+    for i in range(60):
+        if i == 2 or i == 3: look()
+        new = x.copy()
+        new[i % 4] -= 0.5
+        new[1:] *= 0.99
+        c = float((new * new).sum()) + (i % 3)
+        if c < cost:
+            x = new
+            cost = c
+            n += 1
+            if i % 2 == 0: best = new
+    return x, best, cost, n, new is x
+out = main(np.ones(4), 10.0)
+""",
+    "the best so far": """
+def main(x):
+    best, least = None, 1e9
+    best = x
+    for i in range(50):
+        if i == 2 or i == 3: look()
+        x = x * 0.9 + np.sin(i)
+        f = float((x * x).sum())
+        if f < least:
+            least, best = f, x
+    x[0] = 7
+    return x, best, least
+out = main(np.ones(3))
+""",
+    "it was the last round": """
+def main(x):
+    best = x
+    for i in range(50):
+        if i == 2 or i == 3: look()
+        x = x * 0.9
+        if x[0] < 2: best = x
+    best[0] = 7
+    return x, best, best is x
+out = main(np.ones(3))
+""",
+}
+KEPT = {
+    "it may end before the name is bound anew": """
+def main(x):
+    best = np.zeros(3)
+    for i in range(50):
+        if i == 2 or i == 3: look()
+        if x[0] < 1e-2: break
+        x = x * 0.9
+        if x[0] < 2: best = x
+    best[0] = 7
+    return x, best, best is x
+out = main(np.ones(3))
+""",
+    "written after it was given": """
+def main(x):
+    best = np.zeros(4)
+    for i in range(50):
+        if i == 2 or i == 3: look()
+        new = x * 0.9
+        if i % 3: best = new
+        new[0] = i
+        x = new + 0.01
+    return x, best
+out = main(np.ones(4))
+""",
+    "bound to the same array": """
+def same(x):
+    return x
+def main(x):
+    best = np.zeros(3)
+    for i in range(50):
+        if i == 2 or i == 3: look()
+        x = same(x)
+        if i == 11 or i == 12: best = x
+    best[0] = 7
+    return x, best, best is x
+out = main(np.ones(3))
+""",
+}

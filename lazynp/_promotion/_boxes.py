@@ -107,7 +107,7 @@ class Boxes:
             self.classes.append(type(x))
         if type(x) is dict and not all(type(k) in (str, int) for k, _ in items):
             raise CannotStage("it uses a dict with strange keys")
-        self.key.append((type(x), id(x), tuple([k for k, _ in items])))
+        self.key.append((type(x), tuple([k for k, _ in items])))
         number = len(self._boxes) - 1
         for k, value in items:
             moves = (number, k) in self.moving
@@ -138,6 +138,10 @@ class Boxes:
     def hold(self, lists: list[Any]) -> bool:
         """Whether one of these lists is among the objects."""
         return any(b.of is x for b in self._boxes for x in lists)
+
+    @property
+    def objects(self) -> list[Any]:
+        return [b.of for b in self._boxes]
 
     @property
     def slot_names(self) -> list[str]:

@@ -54,7 +54,8 @@ class Loop:
     are back; a program runs a multiple of them. flags: variables that are True or False. watch:
     since when it is known to run. grown: names that may be those of lists which it changes; lists:
     those that are; sites: where. body: the statements of a round, without blocks; modules: whose
-    `errstate` these used; tries: whether a `try` was among them. ready: programs of its rounds.
+    `errstate` these used; tries: whether a `try` was among them. ready: programs of its rounds;
+    traced: one that has had no trial yet; traces: how many there were.
     spent: seconds of Python's when it was entered before; attempts: to take it because of these.
     price: seconds that a program must be worth, where one was traced too early. prepared: whether
     the fields that describe it are filled.
@@ -86,6 +87,8 @@ class Loop:
     modules: set[str] = field(default_factory=set)
     tries: bool = False
     ready: list[Any] = field(default_factory=list)
+    traced: Any = None
+    traces: int = 0
     spent: float = 0.0
     attempts: int = 0
     price: float = 0.0
@@ -258,6 +261,7 @@ def _unclear(s: ast.While) -> str:
 def describe(loop: Loop, lists: set[str], wary: bool = False) -> None:
     """What a program of its rounds takes and gives, if these names are those of lists."""
     loop.wary, loop.stops, loop.ready = wary, loop.test is not None, []
+    loop.traced = None
     rewriting = Rewriting(loop.body, lists, lambda s: _is_event(s, loop) or _stops(s, loop))
     loop.lists, loop.sites, loop.events = lists, rewriting.sites, []
     body = _Leaving(loop).block(_without_events(rewriting.body, loop))

@@ -24,10 +24,10 @@ from lazynp import lowering
 from lazynp._array import Array, NDArray, write_lock
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
-from lazynp._promotion._agreement import agree, close
+from lazynp._promotion._compared import check_same
 from lazynp._promotion._draws import Draws
 from lazynp._promotion._gains import Gains, Slower
-from lazynp._promotion._given import ARRAY, computed, copies
+from lazynp._promotion._given import computed, copies
 from lazynp._promotion._items import Items
 from lazynp._promotion._lists import Changes, check_sites
 from lazynp._promotion._loops import Loop, describe
@@ -51,11 +51,12 @@ _ROUNDS = 100  # ... at most: small differences grow
 _ASKING = 0.005  # seconds of Python, before it asks again whether a program is compiled
 _CHUNK = 0.1  # seconds of the program, before Python runs a round
 _ATTEMPTS = 8  # at a beginning: something else watches, or rounds with effects come soon
+_SELDOM = 5  # doublings of what must be left, by traces of the same loop
 _FAILURES = 8  # programs that meet an error which a round may handle, before the last one
 
-# what a loop that is entered again must know of a program, see `_ready`
-_KEPT = ("program", "gains", "_length", "_most", "_carried", "_flags", "_stays", "_note", "_key",
-         "_moving", "_sites")  # fmt: skip
+# what a loop that is entered again must know of a program that was traced, or has won: see `_ready`
+_TRACED = ("_key", "_most", "_carried", "_note", "_won", "_moving", "_sites")
+_KEPT = (*_TRACED, "program", "gains", "_length", "_flags", "_stays")
 
 
 def least(won: bool | None) -> float:
@@ -65,10 +66,6 @@ def least(won: bool | None) -> float:
 
 def loading() -> float:
     return 0.0 if lowering.is_loaded() else LOADING
-
-
-class EndsTooSoon(CannotStage):
-    """A program would not pay, whatever its rounds are."""
 
 
 class Running:
@@ -118,6 +115,10 @@ class Running:
         """
         raise NotImplementedError
 
+    def _expected(self) -> float:
+        """Seconds that Python will take for what is left, or has taken."""
+        raise NotImplementedError
+
     def _pass_over(self, count: int) -> None:
         """Have the items of so many rounds, as Python would: whoever gives them may notice."""
 
@@ -152,6 +153,7 @@ class Running:
         if self._step is Running._compare and not self._won:
             _earlier.keep(self._note, won=False)
         forget(self.loop, self.program)
+        self.loop.traced = None
         self.loop.refused, self.program, self.due = why, None, NEVER
         self._inputs, self._candidate = [], None
 
@@ -163,17 +165,20 @@ class Running:
         if count < 2 or not may_run():
             self._wait(count)
             return
-        if self._goes_on(frame):
-            return
         loop = self.loop
+        if self._goes_on(frame) or self._tries_again(frame):
+            return
+        if not self._is_affordable():
+            self.due = NEVER
+            return
         lists = {n for n in loop.grown if type(value_of(n, frame)) is list}
         if lists != loop.lists:
             describe(loop, lists)
             count = self._free(frame, again=True)
         try:
             given, program = self._traced(frame)
-        except CannotStage as why:
-            if loop.wary or isinstance(why, EndsTooSoon):
+        except CannotStage:
+            if loop.wary:
                 raise
             describe(loop, lists, wary=True)
             given, program = self._traced(frame)
@@ -193,11 +198,38 @@ class Running:
         self._run(frame)
         return True
 
+    def _tries_again(self, frame: FrameType) -> bool:
+        """Whether there is a program that was traced before, and has had no trial yet."""
+        traced = self.loop.traced
+        state = None if traced is None else traced.serving(self.loop, frame, self.items)
+        if traced is None or state is None:
+            return False
+        for name, value in state.items():
+            setattr(self, name, value)
+        if self._pays(traced.price):
+            self._choose(frame, self._variables(frame), traced.program)
+        return True
+
+    def _is_affordable(self) -> bool:
+        """Whether to trace the loop once more. Where no program serves for long, that is seldom."""
+        loop = self.loop
+        wanted = least(self._won) * 2.0 ** min(loop.traces, _SELDOM) if loop.traces else 0.0
+        if loop.spent + self._expected() < wanted:
+            loop.spent += self._expected()
+            return False
+        loop.traces += 1
+        loop.spent = 0.0 if loop.traces > 1 else loop.spent
+        return True
+
     def _keep(self, program: Program, scope: dict[str, Any]) -> None:
         """Keep the program for the next time that the loop is entered."""
-        state = {name: getattr(self, name) for name in _KEPT}
+        self.loop.traced = None
+        keep(self.loop, self._kept(program, scope, _KEPT))
+
+    def _kept(self, program: Program, scope: dict[str, Any], names: Any, price: float = 0) -> Ready:
+        state = {name: getattr(self, name) for name in names}
         draws = None if self._draws is None else self._draws.again({})
-        keep(self.loop, Ready(program, scope, Form(self.loop, self.items), state, draws))
+        return Ready(program, scope, Form(self.loop, self.items), state, draws, price)
 
     def _choose(self, frame: FrameType, given: Variables, program: Program) -> None:
         """Choose rounds for a trial."""
@@ -241,10 +273,11 @@ class Running:
         self._note = _earlier.key_of("rounds", _earlier.of_loop(self.loop.node), kind)
         self._won = _earlier.has_won(self._note)
         compiling = COMPILING * (_IN_BACKGROUND if lowering.in_background() else 1.0)
-        if not self._pays(_earlier.times(self._won) * compiling * made.operations):
-            return given, None
+        price = _earlier.times(self._won) * compiling * made.operations
         made.check(frame)
-        return given, program
+        self._key = given.key
+        self.loop.traced = self._kept(program, frame.f_globals, _TRACED, price)
+        return given, program if self._pays(price) else None
 
     def _compare(self, frame: FrameType) -> None:
         """Python has run the rounds of the trial: do the same by the program."""
@@ -258,7 +291,7 @@ class Running:
             raise CannotStage("a variable changes its type")
         count = self.at - self._first
         bounds = self._bounds(self._first, count)
-        if not program.serves(now.varying, []):
+        if not program.serves(now.varying, now.boxes.objects):
             raise CannotStage("what it reads from outside has changed, or is written by it")
         materialize(inputs)
         try:
@@ -276,7 +309,8 @@ class Running:
             self._wait(0)
             return
         got, changes = self._parted(out, frame)
-        self._check_same(now, got, changes, inputs[0], frame)
+        same = changes.agree(self._lengths)
+        self._stays = check_same(self.loop, self._carried, now, got, same, inputs[0], frame)
         # the rounds of the trial may have run while the machine was busy
         self.gains.rate = min(self.gains.rate, python / count)
         count, seconds = self._paying(program, inputs[1], count, self._free(frame))
@@ -289,23 +323,6 @@ class Running:
         _earlier.keep(_earlier.key_of("loops", _earlier.of_code(frame.f_code)), won=True)
         del now, got, inputs, changes, out  # references are counted
         self._run(frame)
-
-    def _check_same(
-        self, now: Variables, got: list[Any], changes: Changes, ours: list[Any], frame: FrameType
-    ) -> None:
-        """What the program has left must be what Python has. ours: what it was given."""
-        varying = [n for n, t in zip(now.names, now.template) if t is ARRAY]
-        for name, value in zip(self._carried, got):
-            if type(value) is NDArray and any(value is x for x in ours):
-                if value is not ours[varying.index(name)]:
-                    raise CannotStage(f"`{name}` becomes another array")
-                self._stays.add(name)  # `u += v` writes it
-        self._check_shared(now)
-        want = [*(value_of(n, frame) for n in self.loop.carried), *now.boxes.now()]
-        kept = [(x, y) for n, x, y in zip(varying, ours, now.varying) if n not in self._carried]
-        same = agree(got, want) and changes.agree(self._lengths)
-        if not same or not all(close(np.asarray(x), np.asarray(y)) for x, y in kept):
-            raise CannotStage("its results differ")
 
     def _have_drawn(self, out: Any, count: int) -> bool:
         """Whether the program has drawn what Python has; False if it has run out of numbers."""
@@ -335,12 +352,6 @@ class Running:
     def _pause(self) -> int:
         """Rounds after which to ask whether a program is compiled."""
         return self._whole(int(_ASKING / self.gains.rate)) + len(self.loop.rounds)
-
-    def _check_shared(self, now: Variables) -> None:
-        """Who else refers to an array must see what Python would show."""
-        if now.shared - self._stays:
-            name = min(now.shared - self._stays)
-            raise CannotStage(f"something else refers to `{name}`, which the loop replaces")
 
     def _paying(
         self, program: Program, inputs: list[Any], count: int, free: int
@@ -374,10 +385,10 @@ class Running:
         now = self._variables(frame)
         if now.key != self._key:
             raise CannotStage("a variable changes its type, or one that it reads was bound again")
-        self._check_shared(now)
+        now.check_shared(self._stays)
         program = self.program
         assert program is not None
-        if not program.serves(now.varying, []):
+        if not program.serves(now.varying, now.boxes.objects):
             raise CannotStage("what it reads from outside has changed")
         ran = self._commit(program, frame, now, count)
         if ran < 0:

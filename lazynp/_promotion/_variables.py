@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from types import CellType, CodeType, FrameType
+from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 from lazynp._array import NDArray, Scalar, new_array
@@ -21,6 +21,8 @@ from lazynp._promotion._paths import found_at
 from lazynp.transforms.control import CannotStage
 
 _NUMBERS = (bool, int, float, complex)
+_STAYING = (*_NUMBERS, str, type(None))  # what else a program may find unchanged after a round
+_DEEP = 4  # functions in functions
 _ALONE = 3  # references to a value of one variable: the variable's, our dict's, the question's
 
 
@@ -74,7 +76,7 @@ class Variables:
             if moving is not None and name in loop.boxed and is_box(value):
                 self.boxes.add(name, value)
                 continue
-            if name in loop.carried and type(value) not in _NUMBERS:
+            if name in loop.carried and type(value) not in _STAYING:
                 raise CannotStage(f"`{name}`, {_a(value)}, changes from round to round")
             if name in loop.stored and type(value) in _NUMBERS:
                 self.varying.append(value)
@@ -115,6 +117,12 @@ class Variables:
             self._add(name, ARRAY)
         boxes.find_shared()
         self.shared = self.shared | boxes.shared
+
+    def check_shared(self, stays: set[str]) -> None:
+        """Who else refers to an array must see what Python would show."""
+        if self.shared - stays:
+            name = min(self.shared - stays)
+            raise CannotStage(f"something else refers to `{name}`, which the loop replaces")
 
     def only_read(self, loop: Loop) -> tuple[str, ...]:
         """The names of arrays that the rounds only read."""
@@ -191,10 +199,39 @@ class Constant:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Constant):
             return NotImplemented
-        same = type(self.value) is type(other.value)
-        return self.value is other.value or same and repr(self.value) == repr(other.value)
+        if self.value is other.value:
+            return True
+        if type(self.value) is not type(other.value):
+            return False
+        if type(self.value) is FunctionType:
+            return _is_made_again(self.value, other.value)
+        return repr(self.value) == repr(other.value)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _is_made_again(f: FunctionType, g: FunctionType, depth: int = 0) -> bool:
+    """Whether two functions of one source do the same."""
+    if f.__code__ is not g.__code__ or f.__globals__ is not g.__globals__ or f.__dict__:
+        return False
+    if depth > _DEEP:  # it may refer to itself
+        return False
+    named = f.__kwdefaults__, g.__kwdefaults__
+    if g.__dict__ or named != (None, None):
+        return False
+    try:
+        pairs = [(a.cell_contents, b.cell_contents)
+                 for a, b in zip(f.__closure__ or (), g.__closure__ or ())]  # fmt: skip
+    except ValueError:  # a variable is unbound
+        return False
+    pairs += zip(f.__defaults__ or (), g.__defaults__ or ())
+    return all(
+        x is y or type(x) is type(y) and (
+            _is_made_again(x, y, depth + 1) if type(x) is FunctionType
+            else type(x) in (*_NUMBERS, str) and repr(x) == repr(y)
+        )
+        for x, y in pairs
+    )  # fmt: skip
 
 
 def _a(value: Any) -> str:

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import NDArray, Scalar, new_array
+from lazynp._array import NDArray, Scalar, new_array, new_scalar
+from lazynp._node import leaf
 from lazynp._promotion._generators import is_generator
 from lazynp._promotion._objects import Unread, attributes, bare, is_plain, put
 from lazynp._tree import register_pytree_node
@@ -28,6 +29,14 @@ _FIXED = (bool, str, bytes, type(None))
 _NUMBERS = (int, float, complex)
 _KNOWN = (FunctionType, BuiltinFunctionType, np.ufunc)
 _ALONE = 5  # references to a value of one slot: its object's, three of ours, the question's
+
+
+def of_numpy(x: Any) -> Any:
+    """A number of NumPy's own, which functions of Python's numbers give, as one of ours."""
+    known = isinstance(x, np.generic) and type(x) is not Scalar
+    if not known or x.dtype.kind not in "biufc" or x.dtype.char in "gG":
+        return x
+    return new_scalar(leaf(x))
 
 
 def is_box(value: Any) -> bool:
@@ -115,6 +124,7 @@ class Boxes:
         return box
 
     def _part(self, x: Any, k: Any, value: Any, depth: int, moves: bool) -> tuple[str, Any]:
+        value = of_numpy(value)
         kind = type(value)
         plain = kind is Scalar or kind is NDArray and _is_plain_array(value)
         if plain or moves and kind in _NUMBERS:

@@ -9,6 +9,7 @@ import numpy as np
 
 from lazynp._array import NDArray
 from lazynp._promotion._agreement import agree, close
+from lazynp._promotion._boxes import of_numpy
 from lazynp._promotion._given import ARRAY
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._variables import Variables, value_of
@@ -31,7 +32,8 @@ def check_same(
                 raise CannotStage(f"`{name}` becomes another array")
             stays.add(name)  # `u += v` writes it
     now.check_shared(stays)
-    want = [*(value_of(n, frame) for n in loop.carried), *now.boxes.now()]
+    want = [of_numpy(value_of(n, frame)) for n in loop.carried]
+    want += map(of_numpy, now.boxes.now())
     kept = [(x, y) for n, x, y in zip(varying, ours, now.varying) if n not in carried]
     same = same and agree(got, want)
     if not same or not all(close(np.asarray(x), np.asarray(y)) for x, y in kept):

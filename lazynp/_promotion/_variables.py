@@ -11,7 +11,7 @@ from lazynp._array import NDArray, Scalar, new_array
 from lazynp._fronts import fastpath
 from lazynp._memo import Memo
 from lazynp._node import is_tracer
-from lazynp._promotion._boxes import Boxes, growing, is_box
+from lazynp._promotion._boxes import Boxes, growing, is_box, of_numpy
 from lazynp._promotion._given import ARRAY
 from lazynp._promotion._guards import check
 from lazynp._promotion._items import Items
@@ -47,6 +47,7 @@ class Variables:
         self.compact: dict[int, bool] = {}
         key: list[Any] = []
         found = _values(loop, frame, moving is not None)
+        found |= {n: of_numpy(found[n]) for n in loop.stored & found.keys()}
         self.boxes = Boxes(moving or frozenset(), growing(loop.body))
         held = {n for n in loop.carried if type(found.get(n)) is NDArray and n in loop.written}
         held = {n for n in held if sys.getrefcount(found[n]) > _ALONE}

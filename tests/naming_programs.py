@@ -182,3 +182,100 @@ def main(x):
 out = main(np.ones(3))
 """,
 }
+PICKED = {
+    "accepted or not": """
+def main(x):
+    chain, n = [x], 0
+    for i in range(60):
+        if i == 2 or i == 3: look()
+        new = x * 0.9 + np.sin(i)
+        if new[0] > 0.2:
+            x = new
+            n += 1
+        chain.append(x)
+    same = [a is b for a, b in zip(chain, chain[1:])]
+    chain[0][0] = chain[-1][1] = 7
+    return chain, x, n, same, x is chain[-1]
+out = main(np.ones(3))
+""",
+    "never accepted for long": """
+def main(x):
+    chain = []
+    for i in range(60):
+        if i == 2 or i == 3: look()
+        new = x + i
+        if i % 40 == 39:
+            x = new
+        chain.append(x)
+    return chain, x, [a is b for a, b in zip(chain, chain[1:])], x is chain[-1]
+out = main(np.ones(3))
+""",
+    "back to a copy": """
+def main(x):
+    chain = []
+    for i in range(60):
+        if i == 2 or i == 3: look()
+        old = x.copy()
+        x = x * 0.9
+        x = x + np.sin(i)
+        if x[0] < 0.2:
+            x = old
+        chain.append(x)
+    return chain, x, [a is b for a, b in zip(chain, chain[1:])], x is chain[-1]
+out = main(np.ones(3))
+""",
+    "in the other branch": """
+def main(x):
+    chain = []
+    for i in range(60):
+        if i == 2 or i == 3: look()
+        new = x * 0.9 + np.sin(i)
+        if new[0] < 0.2:
+            pass
+        else:
+            x = new
+        chain.append(x)
+    return chain, x, [a is b for a, b in zip(chain, chain[1:])], x is chain[-1]
+out = main(np.ones(3))
+""",
+}
+PICKED_KEPT = {
+    "in a branch of a branch": """
+def main(x):
+    chain = []
+    for i in range(60):
+        if i == 2 or i == 3: look()
+        new = x * 0.9 + np.sin(i)
+        if new[0] > 0.2:
+            if new[1] < 1.5:
+                x = new
+        chain.append(x)
+    return chain, x, [a is b for a, b in zip(chain, chain[1:])]
+out = main(np.ones(3))
+""",
+    "before it is picked": """
+def main(x):
+    chain = []
+    for i in range(60):
+        if i == 2 or i == 3: look()
+        new = x * 0.9 + np.sin(i)
+        chain.append(x)
+        if new[0] > 0.2:
+            x = new
+    return chain, x, [a is b for a, b in zip(chain, chain[1:])]
+out = main(np.ones(3))
+""",
+    "another variable's": """
+def main(x, y):
+    chain = []
+    for i in range(60):
+        if i == 2 or i == 3: look()
+        y = y * 0.9 + i
+        if np.sin(i) > 0.2:
+            x = y
+        chain.append(x)
+        y = y + x
+    return chain, x, y, [a is b for a, b in zip(chain, chain[1:])]
+out = main(np.ones(3), np.ones(3))
+""",
+}

@@ -29,7 +29,8 @@ from lazynp.transforms.control import CannotStage, names, session
 KEPT = ".kept"  # the function's name of the `Histories`
 _BYTES = 2**21  # of the rows of one program
 _ROWS = 2**16
-_OFTEN = 32  # an `if` that is taken less often is left to Python
+_OFTEN = 32  # an `if` that is taken less often is left to Python,
+_APART = 5e-3  # ... if so many seconds of Python lie between
 
 
 @dataclass
@@ -111,18 +112,21 @@ def _every(test: ast.expr) -> ast.expr | None:
     return left.right if by_name and isinstance(left.op, ast.Mod) else None  # type: ignore
 
 
-def _is_rare(test: ast.expr) -> bool:
+def _is_rare(test: ast.expr, rare: int) -> bool:
     every = _every(test)
-    return isinstance(every, ast.Constant) and type(every.value) is int and every.value >= _OFTEN
+    return isinstance(every, ast.Constant) and type(every.value) is int and every.value >= rare
 
 
 class Rewriting:
     """The statements of a round without changes of `lists`; and what these were, as sites."""
 
     def __init__(
-        self, statements: list[ast.stmt], lists: set[str], is_event: Callable[[ast.If], bool]
-    ) -> None:
+        self, statements: list[ast.stmt], lists: set[str], is_event: Callable[[ast.If], bool],
+        rate: float,
+    ) -> None:  # fmt: skip
+        """rate: seconds of a round in Python."""
         self.sites: list[Site] = []
+        self._rare = max(_OFTEN, int(_APART / rate) if rate else 0)
         self._lists, self._is_event = lists, is_event
         jumps = any(isinstance(n, ast.Continue) for s in statements for n in ast.walk(s))
         bound = [t for s in statements if isinstance(s, ast.Assign) for t in s.targets]
@@ -147,7 +151,7 @@ class Rewriting:
         before, made = len(self.sites), copy.copy(s)
         made.body = [t for b in s.body for t in self._statement(b, [], False)]
         made.orelse = [t for b in s.orelse for t in self._statement(b, [], False)]
-        if self._is_event(s) and (_is_rare(s.test) or self._is_event(made)):
+        if self._is_event(s) and (_is_rare(s.test, self._rare) or self._is_event(made)):
             del self.sites[before:]  # Python runs it
             return [s]
         for block in (s.body, s.orelse):

@@ -76,7 +76,7 @@ class Iterated(Running):
     def _pays(self, seconds: float) -> bool:
         left = self._expected() + self.loop.spent
         if left < _running.least(self._won) + seconds:
-            self.loop.spent, self.due = left, NEVER
+            self.loop.spent, self.due, self.told.why = left, NEVER, "it ends too soon"
             return False
         return True
 

@@ -258,11 +258,14 @@ def _unclear(s: ast.While) -> str:
     return "its condition takes several lines, or holds a loop" if many else ""
 
 
-def describe(loop: Loop, lists: set[str], wary: bool = False) -> None:
-    """What a program of its rounds takes and gives, if these names are those of lists."""
+def describe(loop: Loop, lists: set[str], wary: bool = False, rate: float = 0.0) -> None:
+    """What a program of its rounds takes and gives, if these names are those of lists. rate:
+    seconds of a round in Python.
+    """
     loop.wary, loop.stops, loop.ready = wary, loop.test is not None, []
     loop.traced = None
-    rewriting = Rewriting(loop.body, lists, lambda s: _is_event(s, loop) or _stops(s, loop))
+    has_effects = lambda s: _is_event(s, loop) or _stops(s, loop)  # noqa: E731
+    rewriting = Rewriting(loop.body, lists, has_effects, rate)
     loop.lists, loop.sites, loop.events = lists, rewriting.sites, []
     body = _Leaving(loop).block(_without_events(rewriting.body, loop))
     test = loop.test

@@ -173,14 +173,14 @@ class Running:
             return
         lists = {n for n in loop.grown if type(value_of(n, frame)) is list}
         if lists != loop.lists:
-            describe(loop, lists)
+            describe(loop, lists, rate=self.gains.rate)
             count = self._free(frame, again=True)
         try:
             given, program = self._traced(frame)
         except CannotStage:
             if loop.wary:
                 raise
-            describe(loop, lists, wary=True)
+            describe(loop, lists, wary=True, rate=self.gains.rate)
             given, program = self._traced(frame)
         if program is None:
             return

@@ -279,3 +279,107 @@ def main(x, y):
 out = main(np.ones(3), np.ones(3))
 """,
 }
+TUPLES = {
+    "a state": """
+def step(s, h):
+    x, v = s
+    return x + h * v, v - h * np.sin(x)
+def main(s, h):
+    for i in range(60):
+        if i == 2 or i == 3: look()
+        s = step(s, h)
+    return s
+out = main((np.ones(3), np.zeros(3)), 0.1)
+""",
+    "sums of tuples": """
+def f(s, t):
+    x, v, n = s
+    return v, -x * t, 1.0
+def main(s, h):
+    for i in range(60):
+        if i == 2 or i == 3: look()
+        k = f(s, i * h)
+        k2 = f(tuple(a + 0.5 * h * b for a, b in zip(s, k)), (i + 0.5) * h)
+        s = tuple(y + h * d for y, d in zip(s, k2))
+    return s
+out = main((np.ones(3), np.zeros(3), 0.0), 0.01)
+""",
+    "named, nested, and parts that stay": """
+from collections import namedtuple
+State = namedtuple("State", "x rest")
+def step(s, i):
+    a, n = s.rest
+    return State(s.x * 0.5 + a, (a, n + i % 3))
+def main(x, a):
+    s = State(x, (a, 1))
+    for i in range(60):
+        if i == 2 or i == 3: look()
+        s = step(s, i)
+    return s.x, s.rest, type(s).__name__, s.rest[0] is a
+out = main(np.ones(3), np.arange(3.0))
+del State
+""",
+    "numbers of numpy's in a tuple, while it goes on": """
+def main(s):
+    n = 0
+    while s[0] < 50:
+        n += 1
+        if n == 2 or n == 3: look()
+        s = (s[0] + np.exp(0.1), s[1] * 0.5 + s[0])
+    return s, n
+out = main((np.float64(1.0), np.ones(2)))
+""",
+    "at the module": """
+x, v = np.ones(3), np.zeros(3)
+s = (x, v)
+for i in range(60):
+    if i == 2 or i == 3: look()
+    a, b = s
+    s = (a + 0.1 * b, b - 0.1 * a)
+    x = s[0] * 1
+""",
+}
+TUPLES_KEPT = {
+    "a branch gives it another name": """
+def main(s):
+    best = s
+    for i in range(40):
+        if i == 2 or i == 3: look()
+        s = (s[0] * 0.9 + i, s[1] + 1)
+        if i % 7 == 3: best = s
+    best[0][0] = 7
+    return s, best, best is s
+out = main((np.ones(3), 0))
+""",
+    "a part is written": """
+def main(s):
+    kept = s[0]
+    for i in range(40):
+        if i == 2 or i == 3: look()
+        s[0][0] = i
+        s = (s[0] * 0.9 + i, s[1] + 1)
+    return s, kept
+out = main((np.ones(3), 0))
+""",
+    "a function writes a part": """
+def step(s, i):
+    s[0][i % 3] = i
+    return s[0] + 1, s[1] + 1
+def main(s):
+    kept = s[0]
+    for i in range(40):
+        if i == 2 or i == 3: look()
+        s = step(s, i)
+    return s, kept
+out = main((np.ones(3), 0))
+""",
+    "it grows": """
+def main(s):
+    for i in range(40):
+        if i == 2 or i == 3: look()
+        s = s[-3:] + (s[0] * 0.5 + i,)
+        s = s if len(s) < 5 else s[1:]
+    return s
+out = main((np.ones(3),))
+""",
+}

@@ -12,6 +12,7 @@ from lazynp._promotion._agreement import agree, close
 from lazynp._promotion._boxes import of_numpy
 from lazynp._promotion._given import ARRAY
 from lazynp._promotion._loops import Loop
+from lazynp._promotion._tuples import of_ours
 from lazynp._promotion._variables import Variables, value_of
 from lazynp.transforms.control import CannotStage
 
@@ -32,9 +33,10 @@ def check_same(
                 raise CannotStage(f"`{name}` becomes another array")
             stays.add(name)  # `u += v` writes it
     now.check_shared(stays)
-    want = [of_numpy(value_of(n, frame)) for n in loop.carried]
+    want = [of_ours(value_of(n, frame)) for n in loop.carried]
     want += map(of_numpy, now.boxes.now())
-    kept = [(x, y) for n, x, y in zip(varying, ours, now.varying) if n not in carried]
+    given = {*carried, *now.tuples.parts}
+    kept = [(x, y) for n, x, y in zip(varying, ours, now.varying) if n not in given]
     same = same and agree(got, want)
     if not same or not all(close(np.asarray(x), np.asarray(y)) for x, y in kept):
         raise CannotStage("its results differ")

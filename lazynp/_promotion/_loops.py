@@ -99,6 +99,11 @@ class Loop:
         return isinstance(self.node, ast.While)
 
     @property
+    def continues(self) -> bool:
+        """Whether a round may end before its last statement."""
+        return any(isinstance(n, ast.Continue) for s in self.body for n in ast.walk(s))
+
+    @property
     def boxed(self) -> set[str]:
         """Names that may be those of objects: lists to which rounds append are `sites`."""
         return self.read - self.stored - {s.of for s in self.sites}

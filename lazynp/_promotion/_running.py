@@ -36,6 +36,7 @@ from lazynp._promotion._ready import Form, Ready, forget, keep
 from lazynp._promotion._taken import Taken
 from lazynp._promotion._tracing import NEVER, Tracing
 from lazynp._promotion._trials import may_run
+from lazynp._promotion._tuples import Tuples
 from lazynp._promotion._variables import Variables, bind, value_of
 from lazynp.functions.tools import materialize
 from lazynp.transforms.control import CannotStage, TooLong
@@ -55,7 +56,8 @@ _SELDOM = 5  # doublings of what must be left, by traces of the same loop
 _FAILURES = 8  # programs that meet an error which a round may handle, before the last one
 
 # what a loop that is entered again must know of a program that was traced, or has won: see `_ready`
-_TRACED = ("_key", "_most", "_carried", "_note", "_won", "_moving", "_sites")
+_TRACED = ("_key", "_most", "_carried", "_note", "_won", "_moving", "_sites",
+           "_tuples")  # fmt: skip
 _KEPT = (*_TRACED, "program", "gains", "_length", "_flags", "_stays")
 
 
@@ -94,6 +96,7 @@ class Running:
         self._note: str | None = None  # its key, and what it says: see `_earlier`
         self._won: bool | None = None
         self._moving: frozenset[Any] | None = None  # of `Boxes`
+        self._tuples: Tuples | None = None
         self._carried: list[str] = []  # variables, and slots of objects
         self._failed = 0  # runs of the program, by errors
         self._draws: Draws | None = None  # if rounds draw random numbers
@@ -266,7 +269,7 @@ class Running:
         lists = self._lists(frame)
         made = Tracing(self.loop, frame, self.items, self._bounds(self.at, 2), lists)
         given, program, self._draws = made.given, made.program, made.draws
-        self._moving, self._sites = made.moving, made.sites
+        self._moving, self._sites, self._tuples = made.moving, made.sites, given.tuples
         self._carried = [*self.loop.carried, *given.boxes.slot_names]
         self._most = self._whole(made.most) if made.most < NEVER else NEVER
         kind = _earlier.of_kind(given.varying)
@@ -484,6 +487,10 @@ class Running:
         rows = list(out[count + 2 * self.loop.stops :])
         given = zip(self._carried, out[:count])
         values = [bool(v) if n in self._flags else v for n, v in given]
+        if self._tuples is not None:
+            pairs = zip(self.loop.carried, values)
+            kept = [self._tuples.kept(n, v, value_of(n, frame)) for n, v in pairs]
+            values[: len(kept)] = kept
         return values, Changes(sites, rows, lists)
 
     def _lists(self, frame: FrameType) -> dict[str, Any]:

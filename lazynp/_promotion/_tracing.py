@@ -33,6 +33,7 @@ from lazynp._promotion._loops import Loop
 from lazynp._promotion._placed_draws import PlacedDraws
 from lazynp._promotion._program import Program
 from lazynp._promotion._round_functions import rounds_function
+from lazynp._promotion._tuples import TUPLES
 from lazynp._promotion._variables import Variables, cell_of, is_module, value_of
 from lazynp.functions._host import to_host
 from lazynp.transforms.control import CannotStage, inner_codes, names
@@ -138,12 +139,17 @@ class Tracing:
         parameters, template = list[str](), list[Any]()
         leaves, slots = copies([*given.varying], empty=True), given.boxes.slot_names
         drawn = list[ast.expr]()
+        if given.tuples.parts:
+            parameters, template = [TUPLES], [given.tuples]
+            head += given.tuples.prologue()
+            first, last = given.tuples.around()
         if given.boxes.names:
             boxes = given.boxes
-            parameters = [BOXES, *[f".class{k}" for k in range(len(boxes.classes))]]
-            template = [boxes, *boxes.classes]
+            parameters += [BOXES, *[f".class{k}" for k in range(len(boxes.classes))]]
+            template += [boxes, *boxes.classes]
             head += boxes_prologue(boxes)
-            first, last = boxes_begun(boxes), boxes_ended(boxes)
+            first += boxes_begun(boxes)
+            last += boxes_ended(boxes)
         if draws is not None:
             tables = draws.names()
             first += begun()

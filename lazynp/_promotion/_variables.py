@@ -18,6 +18,7 @@ from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._objects import MISSING
 from lazynp._promotion._paths import found_at
+from lazynp._promotion._tuples import Tuples, is_tuple
 from lazynp.transforms.control import CannotStage
 
 _NUMBERS = (bool, int, float, complex)
@@ -48,6 +49,14 @@ class Variables:
         key: list[Any] = []
         found = _values(loop, frame, moving is not None)
         found |= {n: of_numpy(found[n]) for n in loop.stored & found.keys()}
+        self.tuples = Tuples()
+        for name in sorted(loop.carried):
+            if name in found and name not in loop.written and is_tuple(found[name]):
+                if name in loop.aliased | loop.renewed or loop.continues:
+                    raise CannotStage(f"a branch may give the tuple `{name}` another name")
+                self.tuples.add(name, found.pop(name))
+        found |= self.tuples.parts
+        key += self.tuples.key
         self.boxes = Boxes(moving or frozenset(), growing(loop.body))
         held = {n for n in loop.carried if type(found.get(n)) is NDArray and n in loop.written}
         held = {n for n in held if sys.getrefcount(found[n]) > _ALONE}
@@ -79,7 +88,8 @@ class Variables:
                 continue
             if name in loop.carried and type(value) not in _STAYING:
                 raise CannotStage(f"`{name}`, {_a(value)}, changes from round to round")
-            if name in loop.stored and type(value) in _NUMBERS:
+            changes = name in loop.stored or name in self.tuples.parts
+            if changes and type(value) in _NUMBERS:
                 self.varying.append(value)
                 self._add(name, ARRAY)
                 key.append(type(value))
@@ -95,6 +105,7 @@ class Variables:
         self.same: dict[str, str] = {}  # arrays that the loop goes over, and their variables
         if items is not None:
             key += self._take_items(items, found)
+        self.tuples.parts = dict.fromkeys(self.tuples.parts)  # a program keeps this object
         self.key = tuple(key)
 
     def _take_items(self, items: Items, found: dict[str, Any]) -> list[Any]:

@@ -122,11 +122,13 @@ ANEW = {
     "a dict": ("", "s = {'x': np.ones(3), 'n': 0}", "s['x'] = s['x'] * 0.5 + i; s['n'] += i", 1),
     "an object": ("", "s = S()", "s.x = s.x * 0.5 + i; s.n += i", 1),
     "a lambda": ("f = lambda y: y * 0.5", "x = np.ones(3)", "x = f(x) + i", 1),
-    "a function": ("c = 0.5\ndef f(y, a=1.0): return y * c + a", "x = np.ones(3)", "x = f(x) + i", 1),
+    "a function": ("c = 0.5\ndef f(y, a=1.0): return y * c + a", "x = np.ones(3)",
+                   "x = f(x) + i", 1),
     "another number": ("c = k\ndef f(y): return y * c", "x = np.ones(3)", "x = f(x) * 0.5 + i", 3),
     "another array": ("c = np.ones(3) * k\ndef f(y): return y * c", "x = np.ones(3)",
                       "x = f(x) * 0.5 + i", 3),
-    "numbers of numpy's": ("", "x = np.float64(2.0); y = 1.0", "y = y * 0.5 + x; x = np.log(y + 1)", 1),
+    "numbers of numpy's": ("", "x = np.float64(2.0); y = 1.0",
+                           "y = y * 0.5 + x; x = np.log(y + 1)", 1),
 }  # fmt: skip
 
 
@@ -136,7 +138,11 @@ def test_what_is_made_anew_is_served(name: str, tmp_path: Path, traced: list[Any
     functions, state, step, traces = ANEW[name]
     lines = ["class S:", "    def __init__(self): self.x, self.n = np.ones(3), 0", "def run(k):"]
     lines += [f"    {s}" for t in (functions, state) for s in t.splitlines()]
-    lines += ["    for i in range(40):", "        look()", *(f"        {s}" for s in step.split("; "))]
+    lines += [
+        "    for i in range(40):",
+        "        look()",
+        *(f"        {s}" for s in step.split("; ")),
+    ]
     lines += ["    return s['x'], s['n']" if "s[" in step else "    return s.x, s.n" if "s." in step
               else "    return x", "a = [run(k) for k in range(3)]", "del S"]  # fmt: skip
     check("\n".join(lines), tmp_path, times=1)

@@ -370,7 +370,7 @@ def _getter(value: property, name: str) -> FunctionType:
     return getter
 
 
-_FIELD: Any = type(namedtuple("_Some", "part").part)  # of a named tuple
+_FIELD: Any = type(vars(namedtuple("_Some", "part"))["part"])  # of a named tuple
 _PLAIN_DESCRIPTORS = (
     _FIELD, FunctionType, BuiltinFunctionType, staticmethod, classmethod, MemberDescriptorType,
     GetSetDescriptorType, type,

@@ -30,6 +30,7 @@ _REFUSED = (
     ast.NamedExpr, ast.AsyncFor, ast.AsyncWith,
 )  # fmt: skip
 _CONSUME = {"all", "any", "list", "max", "min", "sorted", "sum", "tuple"}  # generators, at once
+_SELDOM = 5  # doublings of what must be left, by traces of the same loop
 _SIMPLE = (
     ast.Expression, ast.Compare, ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.Constant, ast.Name,
     ast.operator, ast.boolop, ast.unaryop, ast.cmpop, ast.expr_context,
@@ -102,6 +103,18 @@ class Loop:
     def continues(self) -> bool:
         """Whether a round may end before its last statement."""
         return any(isinstance(n, ast.Continue) for s in self.body for n in ast.walk(s))
+
+    def affords(self, expected: float, least: float) -> bool:
+        """Whether to trace it once more. Where no program serves for long, that is seldom.
+        expected: seconds of Python's that are left; least: what is worth a trace.
+        """
+        wanted = least * 2.0 ** min(self.traces, _SELDOM) if self.traces else 0.0
+        if self.spent + expected < wanted:
+            self.spent += expected
+            return False
+        self.traces += 1
+        self.spent = 0.0 if self.traces > 1 else self.spent
+        return True
 
     @property
     def boxed(self) -> set[str]:

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from lazynp import lowering
-from lazynp._array import Array, NDArray, write_lock
+from lazynp._array import Array, write_lock
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
-from lazynp._promotion._compared import check_same
+from lazynp._promotion._compared import check_same, have_drawn, parted
 from lazynp._promotion._draws import Draws
 from lazynp._promotion._gains import Gains, Slower
 from lazynp._promotion._given import computed, copies
@@ -52,7 +52,6 @@ _ROUNDS = 100  # ... at most: small differences grow
 _ASKING = 0.005  # seconds of Python, before it asks again whether a program is compiled
 _CHUNK = 0.1  # seconds of the program, before Python runs a round
 _ATTEMPTS = 8  # at a beginning: something else watches, or rounds with effects come soon
-_SELDOM = 5  # doublings of what must be left, by traces of the same loop
 _FAILURES = 8  # programs that meet an error which a round may handle, before the last one
 
 # what a loop that is entered again must know of a program that was traced, or has won: see `_ready`
@@ -171,7 +170,7 @@ class Running:
         loop = self.loop
         if self._goes_on(frame) or self._tries_again(frame):
             return
-        if not self._is_affordable():
+        if not loop.affords(self._expected(), least(self._won)):
             self.due = NEVER
             return
         lists = {n for n in loop.grown if type(value_of(n, frame)) is list}
@@ -211,17 +210,6 @@ class Running:
             setattr(self, name, value)
         if self._pays(traced.price):
             self._choose(frame, self._variables(frame), traced.program)
-        return True
-
-    def _is_affordable(self) -> bool:
-        """Whether to trace the loop once more. Where no program serves for long, that is seldom."""
-        loop = self.loop
-        wanted = least(self._won) * 2.0 ** min(loop.traces, _SELDOM) if loop.traces else 0.0
-        if loop.spent + self._expected() < wanted:
-            loop.spent += self._expected()
-            return False
-        loop.traces += 1
-        loop.spent = 0.0 if loop.traces > 1 else loop.spent
         return True
 
     def _keep(self, program: Program, scope: dict[str, Any]) -> None:
@@ -308,7 +296,7 @@ class Running:
             self._trial = max(2, self._complete(out, count))
             self._wait(0)
             return
-        if not self._have_drawn(out, count):
+        if not have_drawn(self._draws, self._states, out, count):
             self._wait(0)
             return
         got, changes = self._parted(out, frame)
@@ -326,16 +314,6 @@ class Running:
         _earlier.keep(_earlier.key_of("loops", _earlier.of_code(frame.f_code)), won=True)
         del now, got, inputs, changes, out  # references are counted
         self._run(frame)
-
-    def _have_drawn(self, out: Any, count: int) -> bool:
-        """Whether the program has drawn what Python has; False if it has run out of numbers."""
-        draws = self._draws
-        if draws is None:
-            return True
-        after = draws.after(out, count)
-        if after is not None and not draws.is_at(after, self._states):
-            raise CannotStage("its rounds draw other numbers each time")
-        return after is not None
 
     def _await(self, frame: FrameType) -> None:
         """The program is being compiled: Python goes on, and another trial begins when it is
@@ -481,17 +459,11 @@ class Running:
 
     def _parted(self, out: Any, frame: FrameType) -> tuple[list[Any], Changes]:
         """What a program gives: what is carried, and what becomes of lists."""
-        count, sites = len(self._carried), self._sites
         lists = self._lists(frame)
-        check_sites(sites, lists)
-        rows = list(out[count + 2 * self.loop.stops :])
-        given = zip(self._carried, out[:count])
-        values = [bool(v) if n in self._flags else v for n, v in given]
-        if self._tuples is not None:
-            pairs = zip(self.loop.carried, values)
-            kept = [self._tuples.kept(n, v, value_of(n, frame)) for n, v in pairs]
-            values[: len(kept)] = kept
-        return values, Changes(sites, rows, lists)
+        check_sites(self._sites, lists)
+        rows = list(out[len(self._carried) + 2 * self.loop.stops :])
+        values = parted(self.loop, self._carried, self._tuples, self._flags, out, frame)
+        return values, Changes(self._sites, rows, lists)
 
     def _lists(self, frame: FrameType) -> dict[str, Any]:
         return {n: value_of(n, frame) for n in sorted({s.of for s in self._sites})}
@@ -515,5 +487,5 @@ class Running:
 
 
 def _results_of(program: Program, leaves: list[Any], back: Any = ()) -> Any:
-    out, _ = program(leaves, [*back, *leaves[len(back):]], [])
+    out, _ = program(leaves, [*back, *leaves[len(back) :]], [])
     return out

@@ -1,8 +1,9 @@
-"""Tuples that the rounds of a running loop make anew, `s = step(s)`: a program takes their parts."""
+"""Tuples that the rounds of a running loop make anew, `s = step(s)`: programs take their parts."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from lazynp._array import NDArray, Scalar
@@ -74,12 +75,12 @@ class Tuples:
                 elif any(x is y for y in held) or not _is_new(x) or (name, k) in self.stays:
                     raise CannotStage(f"`{name}` gets an array that the round has not made")
 
-    def kept(self, name: str, made: Any, before: Any) -> Any:
+    def kept(self, name: str, made: Any, before: Callable[[str], Any]) -> Any:
         """What a program has made of a tuple, with the arrays that stay."""
         if name not in self._names or all(n != name for n, _ in self.stays):
             return made
         leaves, tree = tree_flatten(made)
-        old = tree_flatten(before)[0]
+        old = tree_flatten(before(name))[0]
         pairs = enumerate(zip(leaves, old, strict=True))
         return tree_unflatten(tree, [y if (name, k) in self.stays else x for k, (x, y) in pairs])
 

@@ -30,9 +30,9 @@ _ALONE = 3  # references to a value of one variable: the variable's, our dict's,
 class Variables:
     """What the rounds of a loop read, as of now. template: the values, with ARRAY for what varies.
     varying: those values. shared: the names of arrays that the loop writes and binds again, and to
-    which something else refers. views: names of views that the program gets as arrays of their own, by
-    place among `varying`; compact: whether each is in C order. named: arrays with two names, which
-    no round writes, by the place of the second.
+    which something else refers. views: names of views that the program gets as arrays of their own,
+    by place among `varying`; compact: whether each is in C order. named: arrays with two names,
+    which no round writes, by the place of the second. tuples: those that rounds make anew.
     """
 
     def __init__(

@@ -70,8 +70,8 @@ class Session(threading.local):
             raise TooLong("tracing it takes too long")
 
     def note_pick(self, made: Any, predicate: Any, old: tuple[Any, ...], nested: bool) -> None:
-        """A branch has picked an array. old: those from before the branch, or None for a new one, if
-        the predicate is false, and if it is true. nested: an inner branch has picked as well.
+        """A branch has picked an array. old: those from before the branch, or None for a new one,
+        if the predicate is false, and if it is true. nested: an inner branch has picked as well.
         """
         if made.ndim and (nested or any(x is not None for x in old)):
             refs = None if nested else [None if x is None else weakref.ref(x) for x in old]

@@ -19,6 +19,7 @@ from lazynp._array import NDArray, Scalar, new_array, new_scalar
 from lazynp._node import leaf
 from lazynp._promotion._generators import is_generator
 from lazynp._promotion._objects import Unread, attributes, bare, is_plain, put
+from lazynp._recorder import local
 from lazynp._tree import register_pytree_node
 from lazynp.transforms.control import CannotStage, session
 
@@ -56,11 +57,36 @@ for _kind in _STANDING.values():
     register_pytree_node(_kind, lambda x: ((), id(x)), lambda *_: None)
 
 
-class _Box:
-    """An object. parts: by key, a slot's number, a fixed value, or another box."""
+class _Growing:
+    """Stands for a list to which methods append."""
 
-    def __init__(self, of: Any) -> None:
-        self.of = of
+    def __init__(self, boxes: Boxes, path: str) -> None:
+        self._boxes, self._path = boxes, path
+
+    def append(self, value: Any) -> None:
+        boxes = self._boxes
+        if boxes.level != (session.depth, local.recorder):
+            raise CannotStage(
+                "a method appends to a list in a branch, or in a loop within the loop"
+            )
+        boxes.appended.setdefault(self._path, []).append(value)
+
+    def _refuse(self, *_: Any) -> Any:
+        raise CannotStage("it reads a list to which a method appends")
+
+    __getattr__ = __getitem__ = __setitem__ = __delitem__ = __iter__ = __len__ = _refuse
+    __contains__ = __bool__ = __add__ = __radd__ = __iadd__ = __mul__ = __imul__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __reversed__ = _refuse  # type: ignore
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _Box:
+    """An object. path: what the source would call it. parts: by key, a slot's number, a fixed
+    value, or another box.
+    """
+
+    def __init__(self, of: Any, path: str) -> None:
+        self.of, self.path = of, path
         self.parts: list[tuple[Any, str, Any]] = []
 
     def items(self) -> list[tuple[Any, Any]]:
@@ -81,12 +107,17 @@ class Boxes:
     """
 
     def __init__(
-        self, moving: frozenset[Any] = frozenset(), growing: frozenset[str] = frozenset()
-    ) -> None:
+        self, moving: frozenset[Any] = frozenset(), growing: frozenset[str] = frozenset(),
+        grown: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
         """moving: the places of numbers that rounds change; others are part of the program.
-        growing: names of attributes, or keys, of lists that only Python's rounds touch.
+        growing: names of attributes, or keys, of lists that only Python's rounds touch. grown:
+        paths of lists to which methods append.
         """
-        self._growing = growing
+        self._growing, self._grown = growing, grown
+        self.grows: dict[str, int] = {}  # what a trace has found: how often, by path
+        self.appended: dict[str, list[Any]] = {}  # in this round
+        self.level: Any = None  # where the round is traced
         self.moving, self.moves = moving, set[Any]()  # those that a trace has found
         self.names: list[str] = []
         self.slots: list[tuple[Any, Any]] = []
@@ -102,12 +133,12 @@ class Boxes:
 
     def add(self, name: str, value: Any) -> None:
         self.names.append(name)
-        self._roots.append(self._box(value, 0))
+        self._roots.append(self._box(value, name, 0))
 
-    def _box(self, x: Any, depth: int) -> _Box:
+    def _box(self, x: Any, path: str, depth: int) -> _Box:
         if any(b.of is x for b in self._boxes):
             raise CannotStage("an object has two names")
-        box = _Box(x)
+        box = _Box(x, path)
         self._boxes.append(box)
         items = box.items()
         if len(items) > _MOST or depth > _DEEP:
@@ -120,10 +151,16 @@ class Boxes:
         number = len(self._boxes) - 1
         for k, value in items:
             moves = (number, k) in self.moving
-            box.parts.append((k, *self._part(x, k, value, depth, moves)))
+            inner = f"{path}[{k!r}]" if type(x) in (dict, list) else f"{path}.{k}"
+            box.parts.append((k, *self._part(x, k, value, inner, depth, moves)))
         return box
 
-    def _part(self, x: Any, k: Any, value: Any, depth: int, moves: bool) -> tuple[str, Any]:
+    def _part(
+        self, x: Any, k: Any, value: Any, path: str, depth: int, moves: bool
+    ) -> tuple[str, Any]:
+        if path in self._grown and type(value) is list:
+            self.key.append((list, "grows"))
+            return "fixed", _Growing(self, path)
         value = of_numpy(value)
         kind = type(value)
         plain = kind is Scalar or kind is NDArray and _is_plain_array(value)
@@ -142,8 +179,8 @@ class Boxes:
             return "fixed", value
         grows = type(value) is list and (not _is_short(value) or k in self._growing)
         if is_box(value) and not grows:
-            return "box", self._box(value, depth + 1)
-        return "fixed", Unread()
+            return "box", self._box(value, path, depth + 1)
+        return "fixed", _Growing(self, path) if type(value) is list else Unread()
 
     def hold(self, lists: list[Any]) -> bool:
         """Whether one of these lists is among the objects."""
@@ -198,6 +235,7 @@ class Boxes:
         the slot anew.
         """
         self._given = [(x, new_array(x._read())) if type(x) is NDArray else (x, x) for x in values]
+        self.appended, self.level = {}, (session.depth, local.recorder)
         self._nodes = [h._node if type(h) is NDArray else None for _, h in self._given]
         values = tuple([h for _, h in self._given])
         for box, made, inner in self._made:
@@ -218,12 +256,21 @@ class Boxes:
                     put(made, k, v)
             session.fresh[id(made)] = made, session.depth
 
+    def taken(self, path: str) -> Any:
+        """What a method has appended to a list, one by one."""
+        values = self.appended.get(path)
+        if not values:
+            raise CannotStage("a method appends to a list in some rounds only")
+        return values.pop(0)
+
     def read(self) -> Any:
         """A round ends."""
         found: dict[int, Any] = {}
         numbers = {id(b): n for n, b in enumerate(self._boxes)}
         for box, made, inner in self._made:
             items = items_of(made)
+            if type(made) is _List and len(made) > len(box.parts):
+                self.grows[box.path] = len(made) - len(box.parts)
             if [k for k, _ in items] != [k for k, _, _ in box.parts]:
                 raise CannotStage("it adds something to an object, or deletes it")
             for (k, kind, v), (_, value) in zip(box.parts, items, strict=True):
@@ -233,6 +280,11 @@ class Boxes:
                     if type(v) not in _NUMBERS:
                         raise CannotStage(f"it changes `{k}` of an object, no number or array")
                     self.moves.add((numbers[id(box)], k))
+        for path, values in self.appended.items():
+            if values:  # the function of the rounds has not taken them
+                self.grows[path] = len(values)
+        if self.grows:
+            raise CannotStage("a method appends to a list")
         if self.moves:
             raise CannotStage("it changes numbers of an object")
         out: list[Any] = []
@@ -267,7 +319,7 @@ def _set(x: Any, k: Any, value: Any) -> None:
         put(x, k, value)
 
 
-for _name in ("load", "read", "root"):
+for _name in ("load", "read", "root", "taken"):
     # the function of the rounds knows them by names that no variable of the user's has
     setattr(Boxes, f".{_name}", getattr(Boxes, _name))
 
@@ -302,6 +354,10 @@ def ended(boxes: Boxes) -> list[ast.stmt]:
     """Statements at the end of a round."""
     targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in boxes.slot_names]
     return [ast.Assign([ast.Tuple(targets, ast.Store())], _call("read"))]
+
+
+def appended(path: str) -> ast.expr:
+    return _call("taken", ast.Constant(path))
 
 
 def _call(function: str, *args: ast.expr) -> ast.expr:

@@ -54,6 +54,7 @@ class Site:
     every: ast.expr | None = None
     rounds: int = 1
     at: Any = None  # the statement
+    inside: bool = False  # a method appends, each round once
 
     @property
     def rows(self) -> str:
@@ -219,6 +220,15 @@ def flushed(sites: list[Site]) -> list[ast.stmt]:
             args = [number, read(s.rows), read(s.count), read(s.row)]
             made += [store(s.rows, _call("put", *args)), _counted(s, read(s.more)),
                      store(s.more, ast.Constant(0))]  # fmt: skip
+    return made
+
+
+def of_methods(sites: list[Site], value: Callable[[str], ast.expr]) -> list[ast.stmt]:
+    """Statements at the end of a round: what methods have appended. value: by the list's path."""
+    made: list[ast.stmt] = []
+    for s in (s for s in sites if s.inside):
+        args = [ast.Constant(s.number), read(s.rows), read(s.count), value(s.of), _call("fresh")]
+        made += [store(s.rows, _call("put", *args)), _counted(s, ast.Constant(1))]
     return made
 
 

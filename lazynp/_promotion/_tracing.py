@@ -18,6 +18,7 @@ from lazynp._promotion._blocks import is_errstate
 from lazynp._promotion._boxes import (
     BOXES,
     Boxes,
+    appended,
     begun as boxes_begun,
     ended as boxes_ended,
     is_box,
@@ -26,7 +27,7 @@ from lazynp._promotion._boxes import (
 from lazynp._promotion._draws import DRAWS, Draws, begun, ended, prologue
 from lazynp._promotion._given import ARRAY, Listed, copies
 from lazynp._promotion._guards import reads
-from lazynp._promotion._histories import KEPT, Histories
+from lazynp._promotion._histories import KEPT, Histories, Site, of_methods
 from lazynp._promotion._items import ITEMS, Items, Taking
 from lazynp._promotion._lists import check_sites
 from lazynp._promotion._loops import Loop
@@ -39,7 +40,8 @@ from lazynp.functions._host import to_host
 from lazynp.transforms.control import CannotStage, inner_codes, names
 
 NEVER = sys.maxsize
-_ATTEMPTS = 6
+_ATTEMPTS = 8
+_MOST = 16  # statements that append
 
 
 class Tracing:
@@ -101,10 +103,28 @@ class Tracing:
         if self.moving is None:
             self.moving = frozenset()
             return self._has_boxes(frame)
+        if self.boxes is not None and self.boxes.grows:
+            return self._appends(self.boxes.grows, frame)
         moves = self.boxes.moves if self.boxes is not None else set[Any]()
         new = not moves <= self.moving
         self.moving |= moves
         return new
+
+    def _appends(self, grows: dict[str, int], frame: FrameType) -> bool:
+        """Have sites for the lists to which methods append, so often in each round."""
+        sites = self._loop.sites
+        if {s.of for s in sites} & grows.keys() or len(sites) + sum(grows.values()) > _MOST:
+            return False
+        for path, count in grows.items():
+            for _ in range(count):
+                made = Site(len(sites), path, self._loop.line, False, True, inside=True)
+                sites.append(made)
+        try:
+            check_sites(sites, {s.of: value_of(s.of, frame) for s in sites})
+        except CannotStage:
+            del sites[len(sites) - sum(grows.values()) :]
+            return False
+        return True
 
     def _has_boxes(self, frame: FrameType) -> bool:
         """Whether objects may be taken apart: at the end of each round, they are read."""
@@ -149,7 +169,7 @@ class Tracing:
             template += [boxes, *boxes.classes]
             head += boxes_prologue(boxes)
             first += boxes_begun(boxes)
-            last += boxes_ended(boxes)
+            last += [*of_methods(self._loop.sites, appended), *boxes_ended(boxes)]
         if draws is not None:
             tables = draws.names()
             first += begun()

@@ -57,7 +57,8 @@ class Variables:
                 self.tuples.add(name, found.pop(name))
         found |= self.tuples.parts
         key += self.tuples.key
-        self.boxes = Boxes(moving or frozenset(), growing(loop.body))
+        grown = frozenset([s.of for s in loop.sites if s.inside])
+        self.boxes = Boxes(moving or frozenset(), growing(loop.body), grown)
         held = {n for n in loop.carried if type(found.get(n)) is NDArray and n in loop.written}
         held = {n for n in held if sys.getrefcount(found[n]) > _ALONE}
         if held:  # by variables that the next round binds anew?

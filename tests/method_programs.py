@@ -142,3 +142,120 @@ for i in range(40):
 out = s.x, s.log; del Sim, s
 """,
 }
+SLOTS = {
+    "a dict whose arrays have names": """
+def main(st):
+    for t in range(1, 60):
+        if t == 2 or t == 3: look()
+        x = st["x"]
+        m = 0.9 * st["m"] + 0.1 * (x - t)
+        x = x - 0.1 * m
+        st["x"] = x
+        st["m"] = m
+    return st, x, m, x is st["x"]
+out = main({"x": np.ones(3), "m": np.zeros(3)})
+""",
+    "the array from before has a name": """
+class S:
+    def __init__(self): self.x = np.ones(3)
+    def step(self): self.x = self.x * 0.5 + 1
+def main(s):
+    for t in range(40):
+        if t == 2 or t == 3: look()
+        s.step()
+        if t == 20:
+            print(end="")
+            kept = s.x
+    kept[0] = 9
+    return s.x, kept
+out = main(S())
+del S
+""",
+    "keys of a dict, in an inner loop": """
+def main(P, G):
+    for t in range(40):
+        if t == 2 or t == 3: look()
+        for k in P:
+            G[k] = 0.9 * G[k] + P[k] * t
+            P[k] = P[k] - 0.01 * G[k]
+    return P, G, k
+out = main({"a": np.ones(3), "b": np.zeros((2, 2))}, {"a": np.zeros(3), "b": np.ones((2, 2))})
+""",
+    "a full deque": """
+from collections import deque
+def main(q):
+    for t in range(60):
+        if t == 2 or t == 3: look()
+        new = 0.5 * q[-1] + 0.3 * q[-2] + 0.1 * sum(p.sum() for p in reversed(q)) / len(q)
+        q.append(new)
+    return list(q), new, new is q[-1]
+out = main(deque([np.full(3, 1.0 + k) for k in range(3)], maxlen=3))
+del deque
+""",
+    "a deque of numbers, on the left": """
+from collections import deque
+def main(q, x):
+    while x < 40:
+        if x == 2 or x == 3: look()
+        x += 1
+        q.appendleft(sum(q) * 0.5 + x)
+    return list(q), q.maxlen, x
+out = main(deque([1.0, 2.0, 3.0], maxlen=3), 0)
+del deque
+""",
+}
+SLOTS_KEPT = {
+    "a deque that is not full": """
+from collections import deque
+def main(q):
+    for t in range(40):
+        if t == 2 or t == 3: look()
+        q.append(np.sin(t) + q[-1])
+    return list(q)
+out = main(deque([np.ones(2)], maxlen=30))
+del deque
+""",
+    "a deque in a branch": """
+from collections import deque
+def main(q, x):
+    for t in range(40):
+        if t == 2 or t == 3: look()
+        x = x * 0.9 + t % 3
+        if x[0] > 1: q.append(x)
+    return list(q), x, [a is x for a in q]
+out = main(deque([np.ones(2)] * 2, maxlen=2), np.ones(2))
+del deque
+""",
+    "a part of a deque has another name": """
+from collections import deque
+def main(q):
+    kept = []
+    for t in range(40):
+        if t == 2 or t == 3: look()
+        new = q[0] * 0.5 + t
+        q.append(new)
+        if t % 13 == 5:
+            print(end="")
+            kept.append(new)
+    kept[-1][0] = 7
+    q[0][1] = 8
+    return list(q), kept
+out = main(deque([np.ones(2) * k for k in range(4)], maxlen=4))
+del deque
+""",
+    "a shared array is written": """
+class S:
+    def __init__(self): self.x = np.ones(3)
+    def step(self, t):
+        self.x[t % 3] += 1
+        if t % 5 == 0: self.x = self.x * 0.5
+def main(s):
+    kept = s.x
+    for t in range(40):
+        if t == 2 or t == 3: look()
+        s.step(t)
+    return s.x, kept, s.x is kept
+out = main(S())
+del S
+""",
+}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter, deque
 from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
@@ -41,6 +42,8 @@ def of_numpy(x: Any) -> Any:
 
 
 def is_box(value: Any) -> bool:
+    if type(value) is deque:
+        return len(value) == value.maxlen  # each new part takes the place of an old one
     return type(value) in (dict, list) or is_plain(type(value))
 
 
@@ -52,7 +55,52 @@ class _List(list[Any]):
     """The stand-in of a list."""
 
 
-_STANDING = {dict: _Dict, list: _List}
+class _Deque:
+    """The stand-in of a full deque. level: where the round is traced."""
+
+    def __init__(self) -> None:
+        self._items: list[Any] = []
+        self._level: Any = None
+
+    def put(self, items: list[Any], level: Any) -> None:
+        self._items, self._level = items, level
+
+    def append(self, value: Any) -> None:
+        self._check()
+        self._items = [*self._items[1:], value]
+
+    def appendleft(self, value: Any) -> None:
+        self._check()
+        self._items = [value, *self._items[:-1]]
+
+    def _check(self) -> None:
+        if self._level != (session.depth, local.recorder):
+            raise CannotStage("a deque changes in a branch, or in a loop within the loop")
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, k: Any) -> Any:
+        if type(k) is not int:
+            raise CannotStage("a part of a deque at a traced index")
+        return self._items[k]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def __reversed__(self) -> Iterator[Any]:
+        return reversed(self._items)
+
+    def _refuse(self, *_: Any) -> Any:
+        raise CannotStage("it does something else with a deque")
+
+    __getattr__ = __setitem__ = __delitem__ = __contains__ = __add__ = __iadd__ = _refuse
+    __mul__ = __imul__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore
+    __hash__ = None  # type: ignore[assignment]
+
+
+_LISTS = (list, deque)
+_STANDING: dict[type, Any] = {dict: _Dict, list: _List, deque: _Deque}
 for _kind in _STANDING.values():
     register_pytree_node(_kind, lambda x: ((), id(x)), lambda *_: None)
 
@@ -96,7 +144,7 @@ class _Box:
 def items_of(x: Any) -> list[tuple[Any, Any]]:
     if isinstance(x, dict):
         return list(x.items())
-    if isinstance(x, list):
+    if isinstance(x, (list, deque, _Deque)):
         return list(enumerate(x))
     return list((attributes(x) or {}).items())
 
@@ -117,6 +165,7 @@ class Boxes:
         self._growing, self._grown = growing, grown
         self.grows: dict[str, int] = {}  # what a trace has found: how often, by path
         self.appended: dict[str, list[Any]] = {}  # in this round
+        self._written = set[int]()  # slots whose arrays the rounds write in place, or move
         self.level: Any = None  # where the round is traced
         self.moving, self.moves = moving, set[Any]()  # those that a trace has found
         self.names: list[str] = []
@@ -143,7 +192,7 @@ class Boxes:
         items = box.items()
         if len(items) > _MOST or depth > _DEEP:
             raise CannotStage("it uses an object of many parts")
-        if type(x) not in (dict, list) and type(x) not in self.classes:
+        if type(x) not in (dict, *_LISTS) and type(x) not in self.classes:
             self.classes.append(type(x))
         if type(x) is dict and not all(type(k) in (str, int) for k, _ in items):
             raise CannotStage("it uses a dict with strange keys")
@@ -151,7 +200,7 @@ class Boxes:
         number = len(self._boxes) - 1
         for k, value in items:
             moves = (number, k) in self.moving
-            inner = f"{path}[{k!r}]" if type(x) in (dict, list) else f"{path}.{k}"
+            inner = f"{path}[{k!r}]" if type(x) in (dict, *_LISTS) else f"{path}.{k}"
             box.parts.append((k, *self._part(x, k, value, inner, depth, moves)))
         return box
 
@@ -194,13 +243,22 @@ class Boxes:
     def slot_names(self) -> list[str]:
         return [f".slot{k}" for k in range(len(self.slots))]
 
-    def find_shared(self) -> None:
-        """The slots of arrays to which something else refers."""
+    @property
+    def unwritten(self) -> set[str]:
+        """The slots of arrays that nothing writes or moves: who else refers to these sees them as
+        they are.
+        """
+        return {n for k, n in enumerate(self.slot_names) if k not in self._written}
+
+    def find_shared(self, counts: Counter[int]) -> None:
+        """The slots of arrays to which something else refers. counts: references, by id, of
+        variables that the next round binds anew.
+        """
         for k in range(len(self.values)):
             if type(self.values[k]) is NDArray:
                 x, key = self.slots[k]
                 value = _get(x, key)
-                if sys.getrefcount(value) > _ALONE:
+                if sys.getrefcount(value) > _ALONE + counts[id(value)]:
                     self.shared.add(f".slot{k}")
                 del value
         self.values = []  # a program keeps this object
@@ -248,6 +306,8 @@ class Boxes:
                 made.update(parts)
             elif isinstance(made, list):
                 made[:] = [v for _, v in parts]
+            elif isinstance(made, _Deque):
+                made.put([v for _, v in parts], self.level)
             else:
                 for k in attributes(made) or ():
                     if all(k != name for name, _ in parts):
@@ -289,6 +349,10 @@ class Boxes:
             raise CannotStage("it changes numbers of an object")
         out: list[Any] = []
         for k, (x, handle) in enumerate(self._given):
+            if type(handle) is NDArray:
+                moved = any(v is handle for j, v in found.items() if j != k)
+                if moved or handle._node is not self._nodes[k]:
+                    self._written.add(k)
             same = found[k] is handle and (handle is x or handle._node is self._nodes[k])
             out.append(x if same else found[k])
         return tuple(out)
@@ -309,11 +373,11 @@ def _is_short(x: list[Any]) -> bool:
 
 
 def _get(x: Any, k: Any) -> Any:
-    return x[k] if type(x) in (dict, list) else getattr(x, k)
+    return x[k] if type(x) in (dict, *_LISTS) else getattr(x, k)
 
 
 def _set(x: Any, k: Any, value: Any) -> None:
-    if type(x) in (dict, list):
+    if type(x) in (dict, *_LISTS):
         x[k] = value
     else:
         put(x, k, value)

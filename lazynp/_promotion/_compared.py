@@ -20,13 +20,13 @@ from lazynp.transforms.control import CannotStage
 
 def check_same(
     loop: Loop, carried: list[str], now: Variables, got: list[Any], same: bool, ours: list[Any],
-    frame: FrameType,
+    frame: FrameType, stays: set[str],
 ) -> set[str]:  # fmt: skip
     """What the program has left must be what Python has. carried: variables, and slots of objects.
-    same: whether the lists agree. ours: what the program was given. Returns the names of arrays
-    that stay the same objects.
+    same: whether the lists agree. ours: what the program was given. stays: slots whose arrays
+    nothing writes. Returns these, and the names of arrays that stay the same objects.
     """
-    stays = set[str]()
+    stays = stays.copy()
     varying = [n for n, t in zip(now.names, now.template) if t is ARRAY]
     for name, value in zip(carried, got):
         if type(value) is NDArray and any(value is x for x in ours):

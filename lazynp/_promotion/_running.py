@@ -56,8 +56,8 @@ _FAILURES = 8  # programs that meet an error which a round may handle, before th
 
 # what a loop that is entered again must know of a program that was traced, or has won: see `_ready`
 _TRACED = ("_key", "_most", "_carried", "_note", "_won", "_moving", "_sites",
-           "_tuples")  # fmt: skip
-_KEPT = (*_TRACED, "program", "gains", "_length", "_flags", "_stays")
+           "_tuples", "_stays")  # fmt: skip
+_KEPT = (*_TRACED, "program", "gains", "_length", "_flags")
 
 
 def least(won: bool | None) -> float:
@@ -258,6 +258,7 @@ class Running:
         made = Tracing(self.loop, frame, self.items, self._bounds(self.at, 2), lists)
         given, program, self._draws = made.given, made.program, made.draws
         self._moving, self._sites, self._tuples = made.moving, made.sites, given.tuples
+        self._stays = given.boxes.unwritten
         self._carried = [*self.loop.carried, *given.boxes.slot_names]
         self._most = self._whole(made.most) if made.most < NEVER else NEVER
         kind = _earlier.of_kind(given.varying)
@@ -301,7 +302,9 @@ class Running:
             return
         got, changes = self._parted(out, frame)
         same = changes.agree(self._lengths)
-        self._stays = check_same(self.loop, self._carried, now, got, same, inputs[0], frame)
+        self._stays |= check_same(
+            self.loop, self._carried, now, got, same, inputs[0], frame, self._stays
+        )
         # the rounds of the trial may have run while the machine was busy
         self.gains.rate = min(self.gains.rate, python / count)
         count, seconds = self._paying(program, inputs[1], count, self._free(frame))

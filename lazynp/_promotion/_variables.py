@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections import Counter
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -101,7 +102,10 @@ class Variables:
         lists = [value_of(site.of, frame) for site in loop.sites]
         if self.boxes.hold(lists):
             raise CannotStage("a list that grows has two names")
-        self._take_slots(found)
+        ours = {id(v) for v in self.boxes.values if type(v) is NDArray}
+        new = loop.stored - loop.read if ours else set[str]()
+        counts = Counter([k for n in new if (k := id(value_of(n, frame))) in ours])
+        self._take_slots(found, counts)
         key += self.boxes.key
         self.same: dict[str, str] = {}  # arrays that the loop goes over, and their variables
         if items is not None:
@@ -120,7 +124,7 @@ class Variables:
             key.append((variable, value.aval))
         return key
 
-    def _take_slots(self, found: dict[str, Any]) -> None:
+    def _take_slots(self, found: dict[str, Any], counts: Counter[int]) -> None:
         boxes = self.boxes
         ours = {id(v) for v in found.values() if type(v) is NDArray}
         if any(id(value) in ours for value in boxes.values):
@@ -128,7 +132,7 @@ class Variables:
         self.varying += boxes.values  # no variable here may refer to one of them
         for name in boxes.slot_names:
             self._add(name, ARRAY)
-        boxes.find_shared()
+        boxes.find_shared(counts)
         self.shared = self.shared | boxes.shared
 
     def check_shared(self, stays: set[str]) -> None:

@@ -165,9 +165,10 @@ class Alone:
         whole = plan.outputs[0] == 0 or len(plan.outputs) == len(call[OP].aval)
         if not place or not whole or plan.donated():
             return None
-        if not all([type(a) is list for a in call[ARGS]]):
+        args = call[ARGS]
+        if not all([type(a) is list for a in args]) or len(set(map(id, args))) < len(args):
             return None
-        slots = [isinstance(a[VALUE], np.generic) for a in call[ARGS]]
+        slots = [isinstance(a[VALUE], np.generic) for a in args]
         return Alone(plan, [n[OP] for n in nodes], place, slots)
 
     def run(self, nodes: list[Node], asked: Node, reason: Any, placed: bool = False) -> bool:

@@ -286,15 +286,6 @@ for i in range(30):
     u[0] = i
     u = u + 1
 """,
-    "a branch gives a second name": """
-u, best = np.ones(3), np.zeros(3)
-for i in range(30):
-    if i == 2 or i == 3: look()
-    u = u * 0.9
-    if u[0] > 0.5:
-        best = u
-best[0] = 7
-""",
     "a function reads what changes": """
 def f():
     return t * 2.0
@@ -328,14 +319,6 @@ for i in range(90):
     if i == 2 or i == 3: look()
     n = n * 7
     x = x + 1
-""",
-    "a comprehension that shares variables": """
-def main(x):
-    for i in range(30):
-        if i == 2 or i == 3: look()
-        x = np.array([x[k] + 1 for k in range(3)])
-    return x, i
-out = main(np.zeros(3))
 """,
     "a comprehension that binds": """
 x = np.zeros(3)

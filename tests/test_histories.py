@@ -12,6 +12,7 @@ import pytest
 import lazynp as np
 from lazynp._promotion import _histories, _running, taken
 from tests.history_programs import FAILING, REFUSED, TAKEN, program
+from tests.naming_programs import PICKED, PICKED_KEPT
 from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
 
 pytestmark = MARKS
@@ -25,6 +26,18 @@ def test_lists_hold_what_python_appends(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_python_could_notice_is_refused(name: str, tmp_path: Path) -> None:
     check(REFUSED[name], tmp_path, taking=False)
+
+
+@pytest.mark.parametrize("name", PICKED)
+def test_the_same_array_is_appended_again(name: str, tmp_path: Path) -> None:
+    """Where a branch leaves the variable alone, the list gets the same object."""
+    check(PICKED[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", PICKED_KEPT)
+def test_what_is_appended_is_not_known(name: str, tmp_path: Path) -> None:
+    got = run(PICKED_KEPT[name], np, tmp_path)
+    assert_alike(got, run(PICKED_KEPT[name], numpy, tmp_path))
 
 
 @pytest.mark.parametrize("name", FAILING)

@@ -13,6 +13,7 @@ import pytest
 import lazynp as np
 from lazynp._promotion import _draw, _draws, _placed_draws, _running, _tapes, taken
 from tests.branching_programs import BRANCHING
+from tests.method_programs import METHODS, METHODS_KEPT, SLOTS, SLOTS_KEPT
 from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
 from tests.state_programs import BLOCKS, DRAWING, OBJECTS, STAYING
 
@@ -24,6 +25,21 @@ TAKEN = {**DRAWS, **BLOCKS, **OBJECTS}
 @pytest.mark.parametrize("name", TAKEN)
 def test_loops_are_taken(name: str, tmp_path: Path) -> None:
     check(TAKEN[name], tmp_path)
+
+
+HELD = {**METHODS, **SLOTS}
+OTHERS = {**METHODS_KEPT, **SLOTS_KEPT}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_objects_hold_what_python_leaves(name: str, tmp_path: Path) -> None:
+    check(HELD[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_objects_that_change_in_other_ways(name: str, tmp_path: Path) -> None:
+    source = OTHERS[name]
+    assert_alike(run(source, np, tmp_path), run(source, numpy, tmp_path))
 
 
 @pytest.mark.parametrize("name", STAYING)

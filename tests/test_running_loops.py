@@ -14,6 +14,7 @@ import pytest
 
 import lazynp as np
 from lazynp._promotion import _clock, _running, taken
+from tests.naming_programs import KEPT, SECOND, SHARING, STAYING, TUPLES, TUPLES_KEPT
 from tests.running import MARKS, assert_alike, blocks, check, every_loop, run  # noqa: F401
 from tests.running_programs import FAILING, REFUSED, TAKEN, program
 
@@ -23,6 +24,26 @@ pytestmark = MARKS
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_loop_that_was_taken_leaves_what_python_leaves(name: str, tmp_path: Path) -> None:
     check(TAKEN[name], tmp_path)
+
+
+SHOWN = {**SHARING, **SECOND, **TUPLES}
+HIDDEN = {**STAYING, **KEPT}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_variables_with_other_names(name: str, tmp_path: Path) -> None:
+    check(SHOWN[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", TUPLES_KEPT)
+def test_tuples_are_what_python_leaves(name: str, tmp_path: Path) -> None:
+    source = TUPLES_KEPT[name]
+    assert_alike(run(source, np, tmp_path), run(source, numpy, tmp_path))
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_other_names_would_show_is_refused(name: str, tmp_path: Path) -> None:
+    check(HIDDEN[name], tmp_path, taking=False)
 
 
 @pytest.mark.parametrize("name", FAILING)

@@ -90,7 +90,65 @@ def test_a_loop_that_ends_too_soon_is_traced_once(
             x[i] *= 2
     """
     check(source, tmp_path, taking=False)
-    assert "it ends too soon" in [t.loop.refused for t in taken] and len(traced) == 1
+    assert any("it ends too soon" in t.explained() for t in taken) and len(traced) == 1
+
+
+def test_what_was_traced_waits_until_it_pays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, traced: list[Any]
+) -> None:
+    """Loops that are entered again and again count together, and are traced once."""
+    monkeypatch.setattr(_running, "COMPILING", 1e9)
+    source = """
+        def forward(x):
+            for i in range(1, 40):
+                look()
+                x[i] = x[i - 1] * 0.5 + 1
+            return x
+        def until(x):
+            n = 0
+            while n < 40:
+                look()
+                n += 1
+                x = x * 0.5 + n
+            return x
+        a = [forward(np.ones(40)) for k in range(4)], [until(np.ones(3)) for k in range(4)]
+    """
+    check(source, tmp_path, taking=False, times=1)
+    assert len(traced) == 2
+    assert sum(t.loop.spent > 0 for t in taken) >= 2
+
+
+ANEW = {
+    "a dict": ("", "s = {'x': np.ones(3), 'n': 0}", "s['x'] = s['x'] * 0.5 + i; s['n'] += i", 1),
+    "an object": ("", "s = S()", "s.x = s.x * 0.5 + i; s.n += i", 1),
+    "a lambda": ("f = lambda y: y * 0.5", "x = np.ones(3)", "x = f(x) + i", 1),
+    "a function": ("c = 0.5\ndef f(y, a=1.0): return y * c + a", "x = np.ones(3)",
+                   "x = f(x) + i", 1),
+    "another number": ("c = k\ndef f(y): return y * c", "x = np.ones(3)", "x = f(x) * 0.5 + i", 3),
+    "another array": ("c = np.ones(3) * k\ndef f(y): return y * c", "x = np.ones(3)",
+                      "x = f(x) * 0.5 + i", 3),
+    "numbers of numpy's": ("", "x = np.float64(2.0); y = 1.0",
+                           "y = y * 0.5 + x; x = np.log(y + 1)", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANEW)
+def test_what_is_made_anew_is_served(name: str, tmp_path: Path, traced: list[Any]) -> None:
+    """The same functions and objects of the same form need no other program."""
+    functions, state, step, traces = ANEW[name]
+    lines = ["class S:", "    def __init__(self): self.x, self.n = np.ones(3), 0", "def run(k):"]
+    lines += [f"    {s}" for t in (functions, state) for s in t.splitlines()]
+    lines += [
+        "    for i in range(40):",
+        "        look()",
+        *(f"        {s}" for s in step.split("; ")),
+    ]
+    lines += ["    return s['x'], s['n']" if "s[" in step else "    return s.x, s.n" if "s." in step
+              else "    return x", "a = [run(k) for k in range(3)]", "del S"]  # fmt: skip
+    check("\n".join(lines), tmp_path, times=1)
+    probes = 2 if name == "an object" or name == "a dict" else 1
+    assert len(traced) <= traces * probes
+    assert all(t.chunks for t in taken if t.loop.line == 3 + len(functions.splitlines()) + 2)
 
 
 def test_a_loop_without_end_waits_for_the_compiler() -> None:

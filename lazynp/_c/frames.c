@@ -46,6 +46,15 @@ PyObject *frame_value(PyObject *Py_UNUSED(module), PyObject *args)
     return found ? Py_NewRef(*found ? *found : missing) : NULL;
 }
 
+/* The place that an item of `places` tells: a number, or the cell of a variable. */
+static PyObject **place_of(PyObject *frame, PyObject *item)
+{
+    if (PyCell_Check(item))
+        return &((PyCellObject *)item)->ob_ref;
+    Py_ssize_t at = PyLong_AsSsize_t(item);
+    return at == -1 && PyErr_Occurred() ? NULL : place(frame, at);
+}
+
 PyObject *set_frame_values(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyObject *frame, *places, *values;
@@ -57,12 +66,11 @@ PyObject *set_frame_values(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     }
     for (Py_ssize_t i = 0; i < count; i++) { /* all or none */
-        Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(places, i));
-        if ((at == -1 && PyErr_Occurred()) || !place(frame, at))
+        if (!place_of(frame, PyTuple_GET_ITEM(places, i)))
             return NULL;
     }
     for (Py_ssize_t i = 0; i < count; i++) { /* swapped: nothing is destroyed here */
-        PyObject **found = place(frame, PyLong_AsSsize_t(PyTuple_GET_ITEM(places, i)));
+        PyObject **found = place_of(frame, PyTuple_GET_ITEM(places, i));
         PyObject *before = *found ? *found : Py_NewRef(Py_None);
         *found = PyList_GET_ITEM(values, i);
         PyList_SET_ITEM(values, i, before);

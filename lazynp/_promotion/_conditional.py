@@ -42,7 +42,8 @@ class Conditional(Running):
         loop = self.loop
         if frame is None:  # it has left the loop
             loop.watch, self.program = None, None
-            loop.left_early += not self.told.chunks
+            loop.spent += 0.0 if self.told.chunks else self._expected()
+            loop.left_early += not self.told.chunks and self._step is Running._compare
             if loop.left_early > _OFTEN:
                 loop.refused = loop.refused or "it ends too soon"
             return
@@ -62,9 +63,12 @@ class Conditional(Running):
     def _bounds(self, at: int, count: int) -> list[int]:
         return [0, count // len(self.loop.rounds)]
 
+    def _expected(self) -> float:
+        return _clock.of_python(self._since)
+
     def _pays(self, seconds: float) -> bool:
         """If not, it is asked again before the loop is traced again."""
-        pays = _clock.of_python(self._since) >= seconds + _running.loading()
+        pays = self._expected() + self.loop.spent >= seconds + _running.loading()
         self._price = self.loop.price = 0.0 if pays else seconds
         if not pays:
             self.due = 2 * self.at

@@ -100,6 +100,37 @@ def fresh(statements: list[ast.stmt], known: set[str]) -> set[str]:
     return bound - known
 
 
+def renewed(statements: list[ast.stmt]) -> set[str]:
+    """The names that each round binds before the loop may end, whether it has read them or not."""
+    bound: set[str] = set()
+    for s in statements:
+        if any(isinstance(n, ast.Continue) for n in ast.walk(s)) or _leaves(s):
+            break
+        bound |= names(s).stores if isinstance(s, ast.Assign) else set()
+    return bound
+
+
+def seconds(
+    rounds: list[list[ast.stmt]], new: set[str], written: set[str]
+) -> tuple[set[str], set[str]]:
+    """The names of arrays that get a second name in some rounds; of these, those with which nobody
+    sees that if each round binds them to another array. new: names that each round binds before it
+    reads them. written: those of arrays that the rounds write in place.
+    """
+    body, found, again = [t for one in rounds for t in one], set[str](), set[str]()
+    bound = renewed(body) if len(rounds) == 1 else set[str]()
+    for i, s in enumerate(body):
+        after = body[i:] if len(rounds) == 1 else body
+        later = set[str]().union(*(names(t).written for t in after))
+        for values, targets in aliases([s], False):
+            if targets & written:
+                found |= values
+                continue
+            found |= {n for n in values if n in later or n in written - new}
+            again |= values - new - written
+    return found | again - bound, again & bound - found
+
+
 def _leaves(s: ast.stmt) -> bool:
     if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant):
         return s.value.value == LEAVES

@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 import dis
 import sys
+from collections import namedtuple
 from collections.abc import Container, Iterable, Iterator, Sequence
 from types import (
     BuiltinFunctionType,
@@ -198,7 +199,7 @@ class Guards:
             if id(value.fget) not in self._getters:
                 raise CannotStage(f"uses the property `{name}`")
             return value.fget
-        if type(value) in (MemberDescriptorType, GetSetDescriptorType):
+        if type(value) in (MemberDescriptorType, GetSetDescriptorType, _FIELD):
             return None
         if hasattr(type(value), "__get__") and not isinstance(value, FunctionType):
             raise CannotStage(f"reads `{name}`, a {type(value).__name__}, which computes it")
@@ -369,9 +370,11 @@ def _getter(value: property, name: str) -> FunctionType:
     return getter
 
 
+_FIELD: Any = type(vars(namedtuple("_Some", "part"))["part"])  # of a named tuple
 _PLAIN_DESCRIPTORS = (
-    FunctionType, BuiltinFunctionType, staticmethod, classmethod, MemberDescriptorType,
-    GetSetDescriptorType, type, type(None),
+    _FIELD, FunctionType, BuiltinFunctionType, staticmethod, classmethod, MemberDescriptorType,
+    GetSetDescriptorType, type,
+    type(None),
 )  # fmt: skip
 
 

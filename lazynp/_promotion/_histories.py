@@ -21,7 +21,7 @@ from lazynp._array import NDArray, Scalar, new_array
 from lazynp._avals import aval_of
 from lazynp._promotion._paths import path_of
 from lazynp._recorder import StagingRecorder, local
-from lazynp.primitives import shaping
+from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._stack import node_of, zeros
 from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control import CannotStage, names, session
@@ -29,7 +29,8 @@ from lazynp.transforms.control import CannotStage, names, session
 KEPT = ".kept"  # the function's name of the `Histories`
 _BYTES = 2**21  # of the rows of one program
 _ROWS = 2**16
-_OFTEN = 32  # an `if` that is taken less often is left to Python
+_OFTEN = 32  # an `if` that is taken less often is left to Python,
+_APART = 5e-3  # ... if so many seconds of Python lie between
 
 
 @dataclass
@@ -53,6 +54,7 @@ class Site:
     every: ast.expr | None = None
     rounds: int = 1
     at: Any = None  # the statement
+    inside: bool = False  # a method appends, each round once
 
     @property
     def rows(self) -> str:
@@ -111,23 +113,30 @@ def _every(test: ast.expr) -> ast.expr | None:
     return left.right if by_name and isinstance(left.op, ast.Mod) else None  # type: ignore
 
 
-def _is_rare(test: ast.expr) -> bool:
+def _is_rare(test: ast.expr, rare: int) -> bool:
     every = _every(test)
-    return isinstance(every, ast.Constant) and type(every.value) is int and every.value >= _OFTEN
+    return isinstance(every, ast.Constant) and type(every.value) is int and every.value >= rare
 
 
 class Rewriting:
     """The statements of a round without changes of `lists`; and what these were, as sites."""
 
     def __init__(
-        self, statements: list[ast.stmt], lists: set[str], is_event: Callable[[ast.If], bool]
-    ) -> None:
+        self, statements: list[ast.stmt], lists: set[str], is_event: Callable[[ast.If], bool],
+        rate: float,
+    ) -> None:  # fmt: skip
+        """rate: seconds of a round in Python."""
         self.sites: list[Site] = []
+        self._rare = max(_OFTEN, int(_APART / rate) if rate else 0)
         self._lists, self._is_event = lists, is_event
         jumps = any(isinstance(n, ast.Continue) for s in statements for n in ast.walk(s))
         bound = [t for s in statements if isinstance(s, ast.Assign) for t in s.targets]
         self._written = names(*statements).written
         self._bound = names(*bound).stores - self._written
+        # bound in a branch only: see `Histories._same`
+        inner = [n for s in statements if isinstance(s, ast.If) for n in ast.walk(s)]
+        again = [t for n in inner if isinstance(n, ast.Assign) for t in n.targets]
+        self._picked = names(*again).stores - self._bound - self._written
         parts = [n for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)]
         self._times = Counter(n.id for n in parts if not isinstance(n.ctx, ast.Load))
         self.body = []
@@ -143,7 +152,7 @@ class Rewriting:
         before, made = len(self.sites), copy.copy(s)
         made.body = [t for b in s.body for t in self._statement(b, [], False)]
         made.orelse = [t for b in s.orelse for t in self._statement(b, [], False)]
-        if self._is_event(s) and (_is_rare(s.test) or self._is_event(made)):
+        if self._is_event(s) and (_is_rare(s.test, self._rare) or self._is_event(made)):
             del self.sites[before:]  # Python runs it
             return [s]
         for block in (s.body, s.orelse):
@@ -167,7 +176,7 @@ class Rewriting:
     def _site(self, s: ast.stmt, target: Any, rest: list[ast.stmt], sure: bool) -> list[ast.stmt]:
         of, value, index = target
         site = Site(len(self.sites), of, s.lineno, index is not None, sure, at=s)
-        if isinstance(value, ast.Name) and sure and value.id in self._bound:
+        if isinstance(value, ast.Name) and sure and value.id in self._bound | self._picked:
             site.name, site.kept = value.id, value.id not in names(*rest).stores
         self.sites.append(site)
         given = value if index is None else ast.Tuple([index, value], ast.Load())
@@ -214,16 +223,29 @@ def flushed(sites: list[Site]) -> list[ast.stmt]:
     return made
 
 
-def begun(sites: list[Site], carried: Iterable[str]) -> list[ast.stmt]:
+def of_methods(sites: list[Site], value: Callable[[str], ast.expr]) -> list[ast.stmt]:
+    """Statements at the end of a round: what methods have appended. value: by the list's path."""
+    made: list[ast.stmt] = []
+    for s in (s for s in sites if s.inside):
+        args = [ast.Constant(s.number), read(s.rows), read(s.count), value(s.of), _call("fresh")]
+        made += [store(s.rows, _call("put", *args)), _counted(s, ast.Constant(1))]
+    return made
+
+
+def begun(sites: list[Site], carried: Iterable[str], renewed: set[str]) -> list[ast.stmt]:
     """Statements at the beginning of a round."""
-    if not sites:
+    if not sites and not renewed:
         return []
-    return [ast.Expr(_call("begin", *map(read, carried))), *flushed(sites)]
+    named: list[ast.expr] = [ast.Constant(n) for n in carried]
+    values = [ast.Tuple(named, ast.Load()), *map(read, carried)]
+    return [ast.Expr(_call("begin", *values)), *flushed(sites)]
 
 
-def ended(sites: list[Site]) -> list[ast.stmt]:
+def ended(sites: list[Site], renewed: set[str]) -> list[ast.stmt]:
     """Statements at the end of a round."""
-    return [ast.Expr(_call("end", ast.Constant(s.number), read(s.name))) for s in sites if s.name]
+    made = [_call("end", ast.Constant(s.number), read(s.name)) for s in sites if s.name]
+    made += [_call("another", ast.Constant(n), read(n)) for n in sorted(renewed)]
+    return [ast.Expr(m) for m in made]
 
 
 def prologue(sites: list[Site]) -> list[ast.stmt]:
@@ -257,11 +279,13 @@ class Histories:
     def __init__(self, sites: list[Site]) -> None:
         self.sites, self.capacity = sites, 0
         self._begun: list[Any] = []
+        self._first: dict[str, Any] = {}
         self._round: Any = None  # the recorder of the round
         self._seen: list[tuple[Site, Any, Any]] = []
 
-    def begin(self, *values: Any) -> None:
+    def begin(self, names: tuple[str, ...], *values: Any) -> None:
         self._begun = [x for x in values if type(x) is NDArray]
+        self._first = dict(zip(names, values, strict=True))
         self._round = local.recorder
 
     def rows(self, number: int) -> Any:
@@ -313,8 +337,14 @@ class Histories:
         were another.
         """
         site = self.sites[number]
-        if not self.capacity and type(value) is NDArray and not self._is_ours(value):
+        picked = site.begun and session.pick_of(value) is not None
+        if not self.capacity and type(value) is NDArray and (picked or not self._is_ours(value)):
             raise CannotStage(f"line {site.line}: `{site.name}` stays the same array")
+
+    def another(self, name: str, value: Any) -> None:
+        """The round is over. It must have bound this variable to an array that it has made."""
+        if type(value) is NDArray and not self._is_ours(value):
+            raise CannotStage(f"a branch may give the array `{name}` another name")
 
     # -- the probe ---------------------------------------------------------------------------------
 
@@ -322,7 +352,11 @@ class Histories:
         """references: to the value, other than those of the call."""
         leaves: list[Any] = []
         ours = id(value) in session.fresh  # a list that the round has made
+        same = self._same(site, value) if type(value) is NDArray else False
         spec = self._described(site, value, leaves, references == ours)
+        if same is not False:
+            spec = "picked", *spec[1:]
+            leaves.append(aval_of((), np.dtype(bool)))
         if site.spec is not None and site.spec != spec:
             raise CannotStage(f"line {site.line}: what `{site.of}` gets changes its type")
         site.spec, site.leaves = spec, leaves
@@ -354,8 +388,13 @@ class Histories:
         it to a variable, and nothing writes it.
         """
         why = f"line {site.line}: `{site.of}` gets an array that something else refers to"
-        if x._base is not None or x._flags is not None or x._order is not None:
+        picked = session.pick_of(x)
+        flags = x._flags if picked is None else None  # which are ours
+        if x._base is not None or flags is not None or x._order is not None:
             raise CannotStage(f"line {site.line}: `{site.of}` gets a view, or a read-only array")
+        for old in (picked[1] or ()) if picked is not None else ():
+            if old is not None:
+                self._seen.append((site, old, old._node))
         ours, begun = self._is_ours(x), any(x is b for b in self._begun)
         if alone and ours:
             return
@@ -363,6 +402,29 @@ class Histories:
             raise CannotStage(f"{why}; append a copy")
         site.begun = site.begun or begun
         self._seen.append((site, x, x._node))
+
+    def _same(self, site: Site, x: Any) -> Any:
+        """Whether an array is that which the variable had when the round began: the list then gets
+        the same object again. A traced number, if a branch has picked it.
+        """
+        picked = session.pick_of(x)
+        if picked is None:
+            return False
+        predicate, old = picked
+        first = self._first.get(site.name)
+        # one that is gone was made in this round: those from before are held
+        found = [y for y in old or () if y is not None and y is not first]
+        if not all(self._is_ours(y) and session.pick_of(y) is None for y in found):
+            old = None
+        if old is None or not site.name or not site.sure or site.sets or not site.kept:
+            raise CannotStage(
+                f"line {site.line}: `{site.of}` gets an array that branches have picked; "
+                "append a copy"
+            )
+        other, then = (y is not None and y is first for y in old)
+        if other is then:
+            return other
+        return predicate if then else elementwise.logical_not(predicate)
 
     def _is_ours(self, x: Any) -> bool:
         """Whether the round has made this array."""
@@ -409,13 +471,15 @@ class Histories:
                 found.append(v)
 
         walk(value, site.spec)
+        if site.spec[0] == "picked":
+            found.append(self._same(site, value))
         for v, a in zip(found, site.leaves, strict=True):
             if weak_aval(v).dtype != a.dtype or np.shape(v) != a.shape:
                 raise CannotStage(f"line {site.line}: what `{site.of}` gets changes its type")
         return found
 
 
-for _name in ("begin", "end", "fresh", "held", "put", "row", "rows"):
+for _name in ("another", "begin", "end", "fresh", "held", "put", "row", "rows"):
     # the function of the rounds knows them by names that no variable of the user's has
     setattr(Histories, f".{_name}", getattr(Histories, _name))
 

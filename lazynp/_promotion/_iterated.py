@@ -13,7 +13,7 @@ from typing import Any
 from lazynp._promotion import _running
 from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop
-from lazynp._promotion._running import NEVER, EndsTooSoon, Running
+from lazynp._promotion._running import NEVER, Running
 from lazynp._promotion._taken import Taken
 from lazynp._promotion._variables import value_of
 from lazynp._promotion._wrapped import Wrapped
@@ -70,10 +70,14 @@ class Iterated(Running):
             return [first, count // len(self.loop.rounds)]
         return [first, self.items.bound(at + count)]
 
+    def _expected(self) -> float:
+        return (len(self.items) - self.at) * self.gains.rate
+
     def _pays(self, seconds: float) -> bool:
-        left = (len(self.items) - self.at) * self.gains.rate + self.loop.spent
+        left = self._expected() + self.loop.spent
         if left < _running.least(self._won) + seconds:
-            raise EndsTooSoon("it ends too soon")
+            self.loop.spent, self.due, self.told.why = left, NEVER, "it ends too soon"
+            return False
         return True
 
     def _last(self, at: int) -> list[tuple[str, Any]]:

@@ -26,11 +26,15 @@ class Changes:
         self._lists: list[tuple[list[Any], list[Any]]] = []  # and what to append
         self._sets: list[tuple[list[Any], int, Any]] = []
         self._sites, self._appended = sites, dict[str, list[Any]]()
+        self._same: dict[str, bool] = {}
         for name, of in objects.items():
             ours = [
                 (s, _values(s, given[2 * s.number], int(given[2 * s.number + 1])))
                 for s in sites if s.of == name
             ]  # fmt: skip
+            if len(ours) > 1 and any(s.spec[0] == "picked" for s, _ in ours):
+                raise CannotStage(f"`{name}` gets arrays that branches have picked, and others")
+            self._same[name] = _begins_with_same(ours[0][0], given) if ours else False
             appended = _merged([(s, v) for s, v in ours if not s.sets])
             self._appended[name] = appended
             self._lists.append((of, appended))
@@ -54,6 +58,11 @@ class Changes:
                     values[carried.index(s.name)] = begin(s.name)
                 if appended and s.begun:
                     appended[k] = begin(s.name)
+                if appended and s.spec[0] == "picked":  # the first ones are the object from before
+                    shared = [x is appended[0] for x in appended] if self._same[name] else []
+                    count = shared.index(False) if False in shared else len(shared)
+                    appended[:count] = [begin(s.name)] * count
+                    values[carried.index(s.name)] = appended[-1]
                 if appended and s.kept and s.spec[0] == "array" and s.name in carried:
                     appended[k - len(ours)] = values[carried.index(s.name)]
 
@@ -110,8 +119,25 @@ def _column(spec: Any, columns: Any, count: int) -> list[Any]:
         make: Callable[[Any], Any] = kind
         return [make(p) for p in zip(*parts)] if parts else [make(()) for _ in range(count)]
     rows = next(columns)
+    if kind == "picked":
+        return _picked(rows, next(columns).tolist())
     if kind == "number":
         return rows.tolist()
     if kind == "scalar":
         return list(new_array(leaf(rows)))  # in C
     return [new_array(leaf(np.array(row))) for row in rows]
+
+
+def _picked(rows: Any, same: list[bool]) -> list[Any]:
+    """Arrays; the same object again, where the round has left it."""
+    made: list[Any] = []
+    for row, again in zip(rows, same, strict=True):
+        made.append(made[-1] if again and made else new_array(leaf(np.array(row))))
+    return made
+
+
+def _begins_with_same(site: Site, given: list[Any]) -> bool:
+    """Whether the first round has appended the array that was there before."""
+    if site.spec[0] != "picked" or not int(given[2 * site.number + 1]):
+        return False
+    return bool(np.asarray(given[2 * site.number][-1])[0])

@@ -18,7 +18,7 @@ from typing import Any
 from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
 from lazynp._promotion._blocks import without_blocks
-from lazynp._promotion._exchanges import LEAVES, STOP, aliases, fresh, without_exchanges
+from lazynp._promotion._exchanges import LEAVES, STOP, fresh, seconds, without_exchanges
 from lazynp._promotion._histories import Rewriting, Site, grown
 from lazynp._promotion._paths import root_of
 from lazynp.transforms.control import copied, is_users, jumps, names, whole_tree
@@ -30,6 +30,7 @@ _REFUSED = (
     ast.NamedExpr, ast.AsyncFor, ast.AsyncWith,
 )  # fmt: skip
 _CONSUME = {"all", "any", "list", "max", "min", "sorted", "sum", "tuple"}  # generators, at once
+_SELDOM = 5  # doublings of what must be left, by traces of the same loop
 _SIMPLE = (
     ast.Expression, ast.Compare, ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.Constant, ast.Name,
     ast.operator, ast.boolop, ast.unaryop, ast.cmpop, ast.expr_context,
@@ -43,17 +44,19 @@ SUSPENDED = (  # flags of code that gives up its frame before it ends
 @dataclass
 class Loop:
     """A loop. depth: the values on the frame's stack below its own: of `for` loops and
-    `with` around it. stored: names that a round may
-    bind, in Python. read: names that the program takes. carried: those that it gives back, because
-    a later round may read them. aliased: those that may get a second name. written: those of
-    arrays that are written in place. variables: those of the loop; counters: numbers among them.
+    `with` around it. stored: names that a round may bind, in Python. read: names that the program
+    takes. carried: those that it gives back, because a later round may read them. aliased: those
+    that may get a second name; renewed: ... that each round must bind to another array. written:
+    those of arrays that are written in place. variables: those of the loop; counters: numbers
+    among them.
     events: the tests by which a round has effects, each with its names. stops: whether a program
     may stop before the last of its rounds; wary: at any `if` that calls something. left_early: how
     often it has ended during a trial. rounds: the bodies of so many rounds that exchanged names
     are back; a program runs a multiple of them. flags: variables that are True or False. watch:
     since when it is known to run. grown: names that may be those of lists which it changes; lists:
     those that are; sites: where. body: the statements of a round, without blocks; modules: whose
-    `errstate` these used; tries: whether a `try` was among them. ready: programs of its rounds.
+    `errstate` these used; tries: whether a `try` was among them. ready: programs of its rounds;
+    traced: one that has had no trial yet; traces: how many there were.
     spent: seconds of Python's when it was entered before; attempts: to take it because of these.
     price: seconds that a program must be worth, where one was traced too early. prepared: whether
     the fields that describe it are filled.
@@ -66,6 +69,7 @@ class Loop:
     read: set[str] = field(default_factory=set)
     carried: tuple[str, ...] = ()
     aliased: set[str] = field(default_factory=set)
+    renewed: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
     counters: set[str] = field(default_factory=set)
@@ -84,6 +88,8 @@ class Loop:
     modules: set[str] = field(default_factory=set)
     tries: bool = False
     ready: list[Any] = field(default_factory=list)
+    traced: Any = None
+    traces: int = 0
     spent: float = 0.0
     attempts: int = 0
     price: float = 0.0
@@ -92,6 +98,23 @@ class Loop:
     @property
     def is_while(self) -> bool:
         return isinstance(self.node, ast.While)
+
+    @property
+    def continues(self) -> bool:
+        """Whether a round may end before its last statement."""
+        return any(isinstance(n, ast.Continue) for s in self.body for n in ast.walk(s))
+
+    def affords(self, expected: float, least: float) -> bool:
+        """Whether to trace it once more. Where no program serves for long, that is seldom.
+        expected: seconds of Python's that are left; least: what is worth a trace.
+        """
+        wanted = least * 2.0 ** min(self.traces, _SELDOM) if self.traces else 0.0
+        if self.spent + expected < wanted:
+            self.spent += expected
+            return False
+        self.traces += 1
+        self.spent = 0.0 if self.traces > 1 else self.spent
+        return True
 
     @property
     def boxed(self) -> set[str]:
@@ -253,10 +276,14 @@ def _unclear(s: ast.While) -> str:
     return "its condition takes several lines, or holds a loop" if many else ""
 
 
-def describe(loop: Loop, lists: set[str], wary: bool = False) -> None:
-    """What a program of its rounds takes and gives, if these names are those of lists."""
+def describe(loop: Loop, lists: set[str], wary: bool = False, rate: float = 0.0) -> None:
+    """What a program of its rounds takes and gives, if these names are those of lists. rate:
+    seconds of a round in Python.
+    """
     loop.wary, loop.stops, loop.ready = wary, loop.test is not None, []
-    rewriting = Rewriting(loop.body, lists, lambda s: _is_event(s, loop) or _stops(s, loop))
+    loop.traced = None
+    has_effects = lambda s: _is_event(s, loop) or _stops(s, loop)  # noqa: E731
+    rewriting = Rewriting(loop.body, lists, has_effects, rate)
     loop.lists, loop.sites, loop.events = lists, rewriting.sites, []
     body = _Leaving(loop).block(_without_events(rewriting.body, loop))
     test = loop.test
@@ -270,11 +297,7 @@ def describe(loop: Loop, lists: set[str], wary: bool = False) -> None:
     new = loop.variables | fresh(loop.rounds[0], loop.variables) - exchanged
     loop.carried = tuple(sorted(n for n in inside.stores - new if n[0] != "."))
     loop.written = inside.written
-    loop.aliased = set()
-    for values, targets in aliases(body, False):
-        # nobody sees that a name which the next round binds anew was another's
-        seen = values - new if not targets & inside.written else values
-        loop.aliased |= seen | values & inside.written
+    loop.aliased, loop.renewed = seconds(loop.rounds, new, inside.written)
     loop.flags = set(loop.carried) - _others(body)
     loop.read = {n for n in (inside.loads | inside.stores) - new if n[0] != "."}
     if test is not None:

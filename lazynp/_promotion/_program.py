@@ -79,7 +79,11 @@ class Program:
         if any(x is o for x in objects for o in self.guards.objects):
             return False
         captured = self._captured()
-        owners = [x._owner() for x in originals if type(x) is NDArray] if captured else []
+        if not captured:
+            return True
+        owners = [x._owner() for x in originals if type(x) is NDArray]
+        if not self._in_calls:  # these are no views: each has a place
+            owners = [owners[i] for i in self.written]
         return not any(a is c for a in owners for c in captured)
 
     def __call__(

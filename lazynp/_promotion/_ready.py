@@ -44,13 +44,16 @@ class Form:
 
 @dataclass
 class Ready:
-    """scope: the globals of the loop's code. state: what else a `Running` knows of it."""
+    """scope: the globals of the loop's code. state: what else a `Running` knows of it. price:
+    seconds that it must be worth, before its trial.
+    """
 
     program: Program
     scope: dict[str, Any]
     form: Form
     state: dict[str, Any]
     draws: Draws | None
+    price: float = 0.0
 
     def serving(self, loop: Loop, frame: FrameType, items: Items | None) -> dict[str, Any] | None:
         """What a `Running` goes on with; None if the program does not serve."""
@@ -64,7 +67,7 @@ class Ready:
             check_sites(sites, {s.of: value_of(s.of, frame) for s in sites})
             now = Variables(loop, frame, items, self.state["_moving"])
             others = self._others(now)
-            if others is None or not self.program.serves(now.varying, []):
+            if others is None or not self.program.serves(now.varying, now.boxes.objects):
                 return None
             draws = None if self.draws is None else self.draws.again(others)
         except CannotStage:

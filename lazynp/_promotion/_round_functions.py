@@ -42,7 +42,8 @@ def rounds_function(
     drawn: what it gives besides.
     """
     sites = loop.sites
-    body = [*begun(sites, loop.carried), *_bodies(loop, items, first, last), *ended(sites)]
+    rounds = _bodies(loop, items, first, last)
+    body = [*begun(sites, loop.carried, loop.renewed), *rounds, *ended(sites, loop.renewed)]
     made: list[ast.stmt] = []
     more: list[ast.expr] = []
     if loop.stops:

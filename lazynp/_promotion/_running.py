@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from lazynp import lowering
-from lazynp._array import Array, NDArray, write_lock
+from lazynp._array import Array, write_lock
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
-from lazynp._promotion._agreement import agree, close
+from lazynp._promotion._compared import check_same, have_drawn, parted
 from lazynp._promotion._draws import Draws
 from lazynp._promotion._gains import Gains, Slower
-from lazynp._promotion._given import ARRAY, computed, copies
+from lazynp._promotion._given import computed, copies
 from lazynp._promotion._items import Items
 from lazynp._promotion._lists import Changes, check_sites
 from lazynp._promotion._loops import Loop, describe
@@ -36,6 +36,7 @@ from lazynp._promotion._ready import Form, Ready, forget, keep
 from lazynp._promotion._taken import Taken
 from lazynp._promotion._tracing import NEVER, Tracing
 from lazynp._promotion._trials import may_run
+from lazynp._promotion._tuples import Tuples
 from lazynp._promotion._variables import Variables, bind, value_of
 from lazynp.functions.tools import materialize
 from lazynp.transforms.control import CannotStage, TooLong
@@ -53,9 +54,10 @@ _CHUNK = 0.1  # seconds of the program, before Python runs a round
 _ATTEMPTS = 8  # at a beginning: something else watches, or rounds with effects come soon
 _FAILURES = 8  # programs that meet an error which a round may handle, before the last one
 
-# what a loop that is entered again must know of a program, see `_ready`
-_KEPT = ("program", "gains", "_length", "_most", "_carried", "_flags", "_stays", "_note", "_key",
-         "_moving", "_sites")  # fmt: skip
+# what a loop that is entered again must know of a program that was traced, or has won: see `_ready`
+_TRACED = ("_key", "_most", "_carried", "_note", "_won", "_moving", "_sites",
+           "_tuples", "_stays")  # fmt: skip
+_KEPT = (*_TRACED, "program", "gains", "_length", "_flags")
 
 
 def least(won: bool | None) -> float:
@@ -65,10 +67,6 @@ def least(won: bool | None) -> float:
 
 def loading() -> float:
     return 0.0 if lowering.is_loaded() else LOADING
-
-
-class EndsTooSoon(CannotStage):
-    """A program would not pay, whatever its rounds are."""
 
 
 class Running:
@@ -97,6 +95,7 @@ class Running:
         self._note: str | None = None  # its key, and what it says: see `_earlier`
         self._won: bool | None = None
         self._moving: frozenset[Any] | None = None  # of `Boxes`
+        self._tuples: Tuples | None = None
         self._carried: list[str] = []  # variables, and slots of objects
         self._failed = 0  # runs of the program, by errors
         self._draws: Draws | None = None  # if rounds draw random numbers
@@ -116,6 +115,10 @@ class Running:
         """Whether a program is worth so much; if it is too early to say, `due` is the round in
         which to ask again.
         """
+        raise NotImplementedError
+
+    def _expected(self) -> float:
+        """Seconds that Python will take for what is left, or has taken."""
         raise NotImplementedError
 
     def _pass_over(self, count: int) -> None:
@@ -152,6 +155,7 @@ class Running:
         if self._step is Running._compare and not self._won:
             _earlier.keep(self._note, won=False)
         forget(self.loop, self.program)
+        self.loop.traced = None
         self.loop.refused, self.program, self.due = why, None, NEVER
         self._inputs, self._candidate = [], None
 
@@ -163,19 +167,22 @@ class Running:
         if count < 2 or not may_run():
             self._wait(count)
             return
-        if self._goes_on(frame):
-            return
         loop = self.loop
+        if self._goes_on(frame) or self._tries_again(frame):
+            return
+        if not loop.affords(self._expected(), least(self._won)):
+            self.due = NEVER
+            return
         lists = {n for n in loop.grown if type(value_of(n, frame)) is list}
         if lists != loop.lists:
-            describe(loop, lists)
+            describe(loop, lists, rate=self.gains.rate)
             count = self._free(frame, again=True)
         try:
             given, program = self._traced(frame)
-        except CannotStage as why:
-            if loop.wary or isinstance(why, EndsTooSoon):
+        except CannotStage:
+            if loop.wary:
                 raise
-            describe(loop, lists, wary=True)
+            describe(loop, lists, wary=True, rate=self.gains.rate)
             given, program = self._traced(frame)
         if program is None:
             return
@@ -193,11 +200,27 @@ class Running:
         self._run(frame)
         return True
 
+    def _tries_again(self, frame: FrameType) -> bool:
+        """Whether there is a program that was traced before, and has had no trial yet."""
+        traced = self.loop.traced
+        state = None if traced is None else traced.serving(self.loop, frame, self.items)
+        if traced is None or state is None:
+            return False
+        for name, value in state.items():
+            setattr(self, name, value)
+        if self._pays(traced.price):
+            self._choose(frame, self._variables(frame), traced.program)
+        return True
+
     def _keep(self, program: Program, scope: dict[str, Any]) -> None:
         """Keep the program for the next time that the loop is entered."""
-        state = {name: getattr(self, name) for name in _KEPT}
+        self.loop.traced = None
+        keep(self.loop, self._kept(program, scope, _KEPT))
+
+    def _kept(self, program: Program, scope: dict[str, Any], names: Any, price: float = 0) -> Ready:
+        state = {name: getattr(self, name) for name in names}
         draws = None if self._draws is None else self._draws.again({})
-        keep(self.loop, Ready(program, scope, Form(self.loop, self.items), state, draws))
+        return Ready(program, scope, Form(self.loop, self.items), state, draws, price)
 
     def _choose(self, frame: FrameType, given: Variables, program: Program) -> None:
         """Choose rounds for a trial."""
@@ -234,17 +257,19 @@ class Running:
         lists = self._lists(frame)
         made = Tracing(self.loop, frame, self.items, self._bounds(self.at, 2), lists)
         given, program, self._draws = made.given, made.program, made.draws
-        self._moving, self._sites = made.moving, made.sites
+        self._moving, self._sites, self._tuples = made.moving, made.sites, given.tuples
+        self._stays = given.boxes.unwritten
         self._carried = [*self.loop.carried, *given.boxes.slot_names]
         self._most = self._whole(made.most) if made.most < NEVER else NEVER
         kind = _earlier.of_kind(given.varying)
         self._note = _earlier.key_of("rounds", _earlier.of_loop(self.loop.node), kind)
         self._won = _earlier.has_won(self._note)
         compiling = COMPILING * (_IN_BACKGROUND if lowering.in_background() else 1.0)
-        if not self._pays(_earlier.times(self._won) * compiling * made.operations):
-            return given, None
+        price = _earlier.times(self._won) * compiling * made.operations
         made.check(frame)
-        return given, program
+        self._key = given.key
+        self.loop.traced = self._kept(program, frame.f_globals, _TRACED, price)
+        return given, program if self._pays(price) else None
 
     def _compare(self, frame: FrameType) -> None:
         """Python has run the rounds of the trial: do the same by the program."""
@@ -258,7 +283,7 @@ class Running:
             raise CannotStage("a variable changes its type")
         count = self.at - self._first
         bounds = self._bounds(self._first, count)
-        if not program.serves(now.varying, []):
+        if not program.serves(now.varying, now.boxes.objects):
             raise CannotStage("what it reads from outside has changed, or is written by it")
         materialize(inputs)
         try:
@@ -272,11 +297,14 @@ class Running:
             self._trial = max(2, self._complete(out, count))
             self._wait(0)
             return
-        if not self._have_drawn(out, count):
+        if not have_drawn(self._draws, self._states, out, count):
             self._wait(0)
             return
         got, changes = self._parted(out, frame)
-        self._check_same(now, got, changes, inputs[0], frame)
+        same = changes.agree(self._lengths)
+        self._stays |= check_same(
+            self.loop, self._carried, now, got, same, inputs[0], frame, self._stays
+        )
         # the rounds of the trial may have run while the machine was busy
         self.gains.rate = min(self.gains.rate, python / count)
         count, seconds = self._paying(program, inputs[1], count, self._free(frame))
@@ -289,33 +317,6 @@ class Running:
         _earlier.keep(_earlier.key_of("loops", _earlier.of_code(frame.f_code)), won=True)
         del now, got, inputs, changes, out  # references are counted
         self._run(frame)
-
-    def _check_same(
-        self, now: Variables, got: list[Any], changes: Changes, ours: list[Any], frame: FrameType
-    ) -> None:
-        """What the program has left must be what Python has. ours: what it was given."""
-        varying = [n for n, t in zip(now.names, now.template) if t is ARRAY]
-        for name, value in zip(self._carried, got):
-            if type(value) is NDArray and any(value is x for x in ours):
-                if value is not ours[varying.index(name)]:
-                    raise CannotStage(f"`{name}` becomes another array")
-                self._stays.add(name)  # `u += v` writes it
-        self._check_shared(now)
-        want = [*(value_of(n, frame) for n in self.loop.carried), *now.boxes.now()]
-        kept = [(x, y) for n, x, y in zip(varying, ours, now.varying) if n not in self._carried]
-        same = agree(got, want) and changes.agree(self._lengths)
-        if not same or not all(close(np.asarray(x), np.asarray(y)) for x, y in kept):
-            raise CannotStage("its results differ")
-
-    def _have_drawn(self, out: Any, count: int) -> bool:
-        """Whether the program has drawn what Python has; False if it has run out of numbers."""
-        draws = self._draws
-        if draws is None:
-            return True
-        after = draws.after(out, count)
-        if after is not None and not draws.is_at(after, self._states):
-            raise CannotStage("its rounds draw other numbers each time")
-        return after is not None
 
     def _await(self, frame: FrameType) -> None:
         """The program is being compiled: Python goes on, and another trial begins when it is
@@ -335,12 +336,6 @@ class Running:
     def _pause(self) -> int:
         """Rounds after which to ask whether a program is compiled."""
         return self._whole(int(_ASKING / self.gains.rate)) + len(self.loop.rounds)
-
-    def _check_shared(self, now: Variables) -> None:
-        """Who else refers to an array must see what Python would show."""
-        if now.shared - self._stays:
-            name = min(now.shared - self._stays)
-            raise CannotStage(f"something else refers to `{name}`, which the loop replaces")
 
     def _paying(
         self, program: Program, inputs: list[Any], count: int, free: int
@@ -374,10 +369,10 @@ class Running:
         now = self._variables(frame)
         if now.key != self._key:
             raise CannotStage("a variable changes its type, or one that it reads was bound again")
-        self._check_shared(now)
+        now.check_shared(self._stays)
         program = self.program
         assert program is not None
-        if not program.serves(now.varying, []):
+        if not program.serves(now.varying, now.boxes.objects):
             raise CannotStage("what it reads from outside has changed")
         ran = self._commit(program, frame, now, count)
         if ran < 0:
@@ -412,7 +407,8 @@ class Running:
         replaced: list[Any] = []  # none of them is destroyed between two steps
         try:
             numbers = draws.draw(count, lambda n: value_of(n, frame)) if draws else []
-            out = _results_of(program, [*now.varying, *numbers, *self._bounds(self.at, count)])
+            given = [*now.varying, *numbers, *self._bounds(self.at, count)]
+            out = _results_of(program, given, now.given_back)
             complete = self._complete(out, count)
             after = draws.after(out, count) if draws else None
             if draws and after is None:
@@ -466,13 +462,11 @@ class Running:
 
     def _parted(self, out: Any, frame: FrameType) -> tuple[list[Any], Changes]:
         """What a program gives: what is carried, and what becomes of lists."""
-        count, sites = len(self._carried), self._sites
         lists = self._lists(frame)
-        check_sites(sites, lists)
-        rows = list(out[count + 2 * self.loop.stops :])
-        given = zip(self._carried, out[:count])
-        values = [bool(v) if n in self._flags else v for n, v in given]
-        return values, Changes(sites, rows, lists)
+        check_sites(self._sites, lists)
+        rows = list(out[len(self._carried) + 2 * self.loop.stops :])
+        values = parted(self.loop, self._carried, self._tuples, self._flags, out, frame)
+        return values, Changes(self._sites, rows, lists)
 
     def _lists(self, frame: FrameType) -> dict[str, Any]:
         return {n: value_of(n, frame) for n in sorted({s.of for s in self._sites})}
@@ -495,6 +489,6 @@ class Running:
         return min(self._left(), self._most, stop if stop > 0 else NEVER)
 
 
-def _results_of(program: Program, leaves: list[Any]) -> Any:
-    out, _ = program(leaves, leaves, [])
+def _results_of(program: Program, leaves: list[Any], back: Any = ()) -> Any:
+    out, _ = program(leaves, [*back, *leaves[len(back) :]], [])
     return out

@@ -18,6 +18,7 @@ from lazynp._promotion._blocks import is_errstate
 from lazynp._promotion._boxes import (
     BOXES,
     Boxes,
+    appended,
     begun as boxes_begun,
     ended as boxes_ended,
     is_box,
@@ -26,19 +27,21 @@ from lazynp._promotion._boxes import (
 from lazynp._promotion._draws import DRAWS, Draws, begun, ended, prologue
 from lazynp._promotion._given import ARRAY, Listed, copies
 from lazynp._promotion._guards import reads
-from lazynp._promotion._histories import KEPT, Histories
+from lazynp._promotion._histories import KEPT, Histories, Site, of_methods
 from lazynp._promotion._items import ITEMS, Items, Taking
 from lazynp._promotion._lists import check_sites
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._placed_draws import PlacedDraws
 from lazynp._promotion._program import Program
 from lazynp._promotion._round_functions import rounds_function
-from lazynp._promotion._variables import Variables, is_module, value_of
+from lazynp._promotion._tuples import TUPLES
+from lazynp._promotion._variables import Variables, cell_of, is_module, value_of
 from lazynp.functions._host import to_host
 from lazynp.transforms.control import CannotStage, inner_codes, names
 
 NEVER = sys.maxsize
-_ATTEMPTS = 6
+_ATTEMPTS = 8
+_MOST = 16  # statements that append
 
 
 class Tracing:
@@ -100,10 +103,28 @@ class Tracing:
         if self.moving is None:
             self.moving = frozenset()
             return self._has_boxes(frame)
+        if self.boxes is not None and self.boxes.grows:
+            return self._appends(self.boxes.grows, frame)
         moves = self.boxes.moves if self.boxes is not None else set[Any]()
         new = not moves <= self.moving
         self.moving |= moves
         return new
+
+    def _appends(self, grows: dict[str, int], frame: FrameType) -> bool:
+        """Have sites for the lists to which methods append, so often in each round."""
+        sites = self._loop.sites
+        if {s.of for s in sites} & grows.keys() or len(sites) + sum(grows.values()) > _MOST:
+            return False
+        for path, count in grows.items():
+            for _ in range(count):
+                made = Site(len(sites), path, self._loop.line, False, True, inside=True)
+                sites.append(made)
+        try:
+            check_sites(sites, {s.of: value_of(s.of, frame) for s in sites})
+        except CannotStage:
+            del sites[len(sites) - sum(grows.values()) :]
+            return False
+        return True
 
     def _has_boxes(self, frame: FrameType) -> bool:
         """Whether objects may be taken apart: at the end of each round, they are read."""
@@ -138,12 +159,17 @@ class Tracing:
         parameters, template = list[str](), list[Any]()
         leaves, slots = copies([*given.varying], empty=True), given.boxes.slot_names
         drawn = list[ast.expr]()
+        if given.tuples.parts:
+            parameters, template = [TUPLES], [given.tuples]
+            head += given.tuples.prologue()
+            first, last = given.tuples.around()
         if given.boxes.names:
             boxes = given.boxes
-            parameters = [BOXES, *[f".class{k}" for k in range(len(boxes.classes))]]
-            template = [boxes, *boxes.classes]
+            parameters += [BOXES, *[f".class{k}" for k in range(len(boxes.classes))]]
+            template += [boxes, *boxes.classes]
             head += boxes_prologue(boxes)
-            first, last = boxes_begun(boxes), boxes_ended(boxes)
+            first += boxes_begun(boxes)
+            last += [*of_methods(self._loop.sites, appended), *boxes_ended(boxes)]
         if draws is not None:
             tables = draws.names()
             first += begun()
@@ -170,17 +196,23 @@ class Tracing:
         for i, name in given.views.items():
             if arrays.index(i) in written:
                 raise CannotStage(f"`{name}` is a view, and is written")
+        for name in set(self._loop.carried) - self._loop.written:
+            if name in given.arrays() and arrays.index(given.place(name)) in written:
+                raise CannotStage(f"`{name}` is bound to other arrays, and a function writes it")
         for name in self.draws.used if self.draws is not None else ():
             if arrays.index(given.place(name)) in written:
                 raise CannotStage(f"numbers are drawn from `{name}`, which is written")
 
     def check(self, frame: FrameType) -> None:
-        """Refuse functions that read, from the module, what the loop changes."""
+        """Refuse functions that read, from the module or by a cell, what the loop changes."""
+        changed = self._loop.stored.union(self.given.boxes.names)
         if is_module(frame):
-            changed = self._loop.stored.union(self.given.boxes.names)
             shared = reads(self.program.functions, self._code) & changed
-            if shared:
-                raise CannotStage(f"a function reads `{min(shared)}`, which the loop changes")
+        else:
+            cells = {id(c) for f in self.program.functions for c in f.__closure__ or ()}
+            shared = {n for n in changed if id(cell_of(n, frame)) in cells}
+        if shared:
+            raise CannotStage(f"a function reads `{min(shared)}`, which the loop changes")
 
 
 def _evaluated(e: ast.expr, frame: FrameType) -> Any:

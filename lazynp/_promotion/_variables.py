@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import inspect
 import sys
-from types import FrameType
+from collections import Counter
+from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 from lazynp._array import NDArray, Scalar, new_array
 from lazynp._fronts import fastpath
+from lazynp._memo import Memo
 from lazynp._node import is_tracer
-from lazynp._promotion._boxes import Boxes, growing, is_box
+from lazynp._promotion._boxes import Boxes, growing, is_box, of_numpy
 from lazynp._promotion._given import ARRAY
 from lazynp._promotion._guards import check
 from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._objects import MISSING
 from lazynp._promotion._paths import found_at
+from lazynp._promotion._tuples import Tuples, is_tuple
 from lazynp.transforms.control import CannotStage
 
 _NUMBERS = (bool, int, float, complex)
+_STAYING = (*_NUMBERS, str, type(None))  # what else a program may find unchanged after a round
+_DEEP = 4  # functions in functions
 _ALONE = 3  # references to a value of one variable: the variable's, our dict's, the question's
 
 
 class Variables:
     """What the rounds of a loop read, as of now. template: the values, with ARRAY for what varies.
-    varying: those values. shared: the names of arrays that the loop binds again, and to which
-    something else refers. views: names of views that the program gets as arrays of their own, by
-    place among `varying`; compact: whether each is in C order.
+    varying: those values. shared: the names of arrays that the loop writes and binds again, and to
+    which something else refers. views: names of views that the program gets as arrays of their own,
+    by place among `varying`; compact: whether each is in C order. named: arrays with two names,
+    which no round writes, by the place of the second. tuples: those that rounds make anew.
     """
 
     def __init__(
@@ -37,12 +43,24 @@ class Variables:
         self.names: list[str] = []
         self.template: list[Any] = []
         self.varying: list[Any] = []
+        self.named: dict[int, Any] = {}
+        self._written = loop.written
         self.views: dict[int, str] = {}
         self.compact: dict[int, bool] = {}
         key: list[Any] = []
         found = _values(loop, frame, moving is not None)
-        self.boxes = Boxes(moving or frozenset(), growing(loop.body))
-        held = {n for n in loop.carried if type(found.get(n)) is NDArray}
+        found |= {n: of_numpy(found[n]) for n in loop.stored & found.keys()}
+        self.tuples = Tuples()
+        for name in sorted(loop.carried):
+            if name in found and name not in loop.written and is_tuple(found[name]):
+                if name in loop.aliased | loop.renewed or loop.continues:
+                    raise CannotStage(f"a branch may give the tuple `{name}` another name")
+                self.tuples.add(name, found.pop(name))
+        found |= self.tuples.parts
+        key += self.tuples.key
+        grown = frozenset([s.of for s in loop.sites if s.inside])
+        self.boxes = Boxes(moving or frozenset(), growing(loop.body), grown)
+        held = {n for n in loop.carried if type(found.get(n)) is NDArray and n in loop.written}
         held = {n for n in held if sys.getrefcount(found[n]) > _ALONE}
         if held:  # by variables that the next round binds anew?
             fresh = [value_of(n, frame) for n in loop.stored - loop.read]
@@ -70,9 +88,10 @@ class Variables:
             if moving is not None and name in loop.boxed and is_box(value):
                 self.boxes.add(name, value)
                 continue
-            if name in loop.carried and type(value) not in _NUMBERS:
+            if name in loop.carried and type(value) not in _STAYING:
                 raise CannotStage(f"`{name}`, {_a(value)}, changes from round to round")
-            if name in loop.stored and type(value) in _NUMBERS:
+            changes = name in loop.stored or name in self.tuples.parts
+            if changes and type(value) in _NUMBERS:
                 self.varying.append(value)
                 self._add(name, ARRAY)
                 key.append(type(value))
@@ -83,11 +102,15 @@ class Variables:
         lists = [value_of(site.of, frame) for site in loop.sites]
         if self.boxes.hold(lists):
             raise CannotStage("a list that grows has two names")
-        self._take_slots(found)
+        ours = {id(v) for v in self.boxes.values if type(v) is NDArray}
+        new = loop.stored - loop.read if ours else set[str]()
+        counts = Counter([k for n in new if (k := id(value_of(n, frame))) in ours])
+        self._take_slots(found, counts)
         key += self.boxes.key
         self.same: dict[str, str] = {}  # arrays that the loop goes over, and their variables
         if items is not None:
             key += self._take_items(items, found)
+        self.tuples.parts = dict.fromkeys(self.tuples.parts)  # a program keeps this object
         self.key = tuple(key)
 
     def _take_items(self, items: Items, found: dict[str, Any]) -> list[Any]:
@@ -101,7 +124,7 @@ class Variables:
             key.append((variable, value.aval))
         return key
 
-    def _take_slots(self, found: dict[str, Any]) -> None:
+    def _take_slots(self, found: dict[str, Any], counts: Counter[int]) -> None:
         boxes = self.boxes
         ours = {id(v) for v in found.values() if type(v) is NDArray}
         if any(id(value) in ours for value in boxes.values):
@@ -109,14 +132,30 @@ class Variables:
         self.varying += boxes.values  # no variable here may refer to one of them
         for name in boxes.slot_names:
             self._add(name, ARRAY)
-        boxes.find_shared()
+        boxes.find_shared(counts)
         self.shared = self.shared | boxes.shared
+
+    def check_shared(self, stays: set[str]) -> None:
+        """Who else refers to an array must see what Python would show."""
+        if self.shared - stays:
+            name = min(self.shared - stays)
+            raise CannotStage(f"something else refers to `{name}`, which the loop replaces")
 
     def only_read(self, loop: Loop) -> tuple[str, ...]:
         """The names of arrays that the rounds only read."""
         pairs = zip(self.names, self.template, strict=True)
         found = [n for n, t in pairs if t is ARRAY and n not in loop.stored | loop.written]
         return tuple([n for n in found if not n.startswith(".")])
+
+    def arrays(self) -> set[str]:
+        """The names of arrays."""
+        pairs = zip([n for n, t in zip(self.names, self.template) if t is ARRAY], self.varying)
+        return {n for n, x in pairs if type(x) is NDArray}
+
+    @property
+    def given_back(self) -> list[Any]:
+        """What varies, as it is bound again where the rounds leave it."""
+        return [self.named.get(i, x) for i, x in enumerate(self.varying)]
 
     def place(self, name: str) -> int:
         """Of a variable, among `varying`."""
@@ -157,8 +196,13 @@ class Variables:
                 raise CannotStage(f"`{name}` is a view, read-only, or in another memory order")
             if not value.dtype.isnative:
                 raise CannotStage(f"`{name}` is not in native byte order")
-            if sum(v is value for v in found.values()) > 1:
-                raise CannotStage(f"`{name}` has another name")
+            names = [n for n, v in found.items() if v is value]
+            if len(names) > 1:
+                if not self._written.isdisjoint(names):
+                    raise CannotStage(f"`{name}` has another name")
+                if name != names[0]:  # a handle of its own
+                    self.named[len(self.varying)] = value
+                    value = new_array(value._read())
         self.varying.append(value)
         self._add(name, ARRAY)
 
@@ -172,10 +216,39 @@ class Constant:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Constant):
             return NotImplemented
-        same = type(self.value) is type(other.value)
-        return self.value is other.value or same and repr(self.value) == repr(other.value)
+        if self.value is other.value:
+            return True
+        if type(self.value) is not type(other.value):
+            return False
+        if type(self.value) is FunctionType:
+            return _is_made_again(self.value, other.value)
+        return repr(self.value) == repr(other.value)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _is_made_again(f: FunctionType, g: FunctionType, depth: int = 0) -> bool:
+    """Whether two functions of one source do the same."""
+    if f.__code__ is not g.__code__ or f.__globals__ is not g.__globals__ or f.__dict__:
+        return False
+    if depth > _DEEP:  # it may refer to itself
+        return False
+    named = f.__kwdefaults__, g.__kwdefaults__
+    if g.__dict__ or named != (None, None):
+        return False
+    try:
+        pairs = [(a.cell_contents, b.cell_contents)
+                 for a, b in zip(f.__closure__ or (), g.__closure__ or ())]  # fmt: skip
+    except ValueError:  # a variable is unbound
+        return False
+    pairs += zip(f.__defaults__ or (), g.__defaults__ or ())
+    return all(
+        x is y or type(x) is type(y) and (
+            _is_made_again(x, y, depth + 1) if type(x) is FunctionType
+            else type(x) in (*_NUMBERS, str) and repr(x) == repr(y)
+        )
+        for x, y in pairs
+    )  # fmt: skip
 
 
 def _a(value: Any) -> str:
@@ -201,21 +274,46 @@ def _values(loop: Loop, frame: FrameType, boxed: bool) -> dict[str, Any]:
             if n in loop.stored or n in loop.carried or type(v) in (NDArray, Scalar)
             or boxed and n in loop.boxed and is_box(v)
         }  # fmt: skip
-    if loop.read & {*code.co_cellvars, *code.co_freevars}:
-        raise CannotStage("shares variables with an inner or outer function")
-    places = {n: i for i, n in enumerate(code.co_varnames)}
-    names = sorted(loop.read & places.keys())
-    return {n: fastpath.frame_value(frame, places[n], MISSING) for n in names}
+    return {n: value_of(n, frame) for n in sorted(loop.read & _places(code).keys())}
 
 
 def value_of(name: str, frame: FrameType) -> Any:
     """A variable of the frame, or a global one; or what a path leads to."""
     if not name.isidentifier() and not name.startswith("."):
         return found_at(name, lambda n: value_of(n, frame))
-    code = frame.f_code
-    if not is_module(frame) and name in code.co_varnames and name not in code.co_cellvars:
-        return fastpath.frame_value(frame, code.co_varnames.index(name), MISSING)
-    return frame.f_globals.get(name, MISSING)
+    place = None if is_module(frame) else _places(frame.f_code).get(name)
+    if place is None:
+        return frame.f_globals.get(name, MISSING)
+    found = fastpath.frame_value(frame, place[0], MISSING)
+    if not place[1]:
+        return found
+    try:
+        return found.cell_contents
+    except ValueError:
+        return MISSING
+
+
+def cell_of(name: str, frame: FrameType) -> CellType | None:
+    """The cell of a variable that functions share."""
+    place = None if is_module(frame) else _places(frame.f_code).get(name)
+    return fastpath.frame_value(frame, place[0], None) if place is not None and place[1] else None
+
+
+def _places(code: CodeType) -> dict[str, tuple[int, bool]]:
+    """Where a function keeps its variables, by name; whether there is a cell, because functions
+    share the variable.
+    """
+    known = _known.get(id(code))
+    if known is None:
+        own = code.co_varnames
+        cells = [*code.co_cellvars, *code.co_freevars]
+        names = [*own, *(n for n in cells if n not in own)]
+        known = {n: (i, n in cells) for i, n in enumerate(names)}, code
+        _known.put(id(code), known)
+    return known[0]
+
+
+_known: Memo[int, tuple[dict[str, tuple[int, bool]], CodeType]] = Memo("places of variables", 1024)
 
 
 def bind(frame: FrameType, names: list[str], values: list[Any]) -> list[Any]:
@@ -228,8 +326,8 @@ def bind(frame: FrameType, names: list[str], values: list[Any]) -> list[Any]:
         before = [scope.get(n) for n in names]
         scope.update(zip(names, values))
         return before
-    ours = [n in code.co_varnames and n not in code.co_cellvars for n in names]
-    places = [code.co_varnames.index(n) for n, our in zip(names, ours) if our]
-    values = [v for v, our in zip(values, ours) if our]
-    fastpath.set_frame_values(frame, tuple(places), values)
+    places = [_places(code)[n][0] for n in names]
+    cells = [cell_of(n, frame) for n in names]
+    wanted = tuple([p if c is None else c for p, c in zip(places, cells, strict=True)])
+    fastpath.set_frame_values(frame, wanted, values)
     return values

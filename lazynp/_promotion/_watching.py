@@ -20,7 +20,7 @@ from lazynp._promotion._taken import Taken, taken
 from lazynp.transforms.control import is_users
 
 _SOON = 0.02  # seconds: if an earlier process has found that programs of its loops win
-_AGAIN = 4  # times that a loop is taken which is short each time: it may end before its trial does
+_AGAIN = 16  # times that a loop is taken which is short each time: it may end before its trial does
 _LEFT = 0.01  # seconds that such a loop must take
 _OFTEN = 2.0  # times what must be left of another loop: so long, Python has run it before
 _ALONE = 3  # references to an iterator: the frame's, our variable's, the question's
@@ -98,8 +98,8 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
         return False
     elapsed, done = _clock.of_python(watch.time), watch.left - left
     watch.elapsed = elapsed
-    again = bool(loop.ready) or loop.spent >= _OFTEN * _running.least(seconds != _running.SECONDS)
-    if elapsed < (_ready.SECONDS if again else seconds) or done < 1:
+    often = _comes_often(loop, seconds)
+    if elapsed < (_ready.SECONDS if often else seconds) or done < 1:
         return False
     rate = elapsed / done
     if left < 4 or not _is_worth_it(loop, left * rate, seconds) or not _can_be(loop, code):
@@ -124,7 +124,7 @@ def _is_worth_it(loop: Loop, left: float, seconds: float) -> bool:
     """Whether a loop is to be taken that Python would run for so many seconds more. A loop that has
     been entered before will be so again: for about as long as it has run.
     """
-    if loop.ready:
+    if loop.ready or loop.traced:
         return left >= _ready.SECONDS
     least = _running.least(seconds != _running.SECONDS)
     if left >= least:
@@ -134,15 +134,22 @@ def _is_worth_it(loop: Loop, left: float, seconds: float) -> bool:
     return often
 
 
+def _comes_often(loop: Loop, seconds: float) -> bool:
+    least = _running.least(seconds != _running.SECONDS)
+    return bool(loop.ready or loop.traced) or loop.spent >= _OFTEN * least
+
+
 def _waited_for(loop: Loop, frame: FrameType, seconds: float) -> bool:
     """Whether a `while` loop is waited for."""
     watch = loop.watch
     if isinstance(watch, Conditional):
         return True
     if watch is None or watch.of != id(frame):
+        loop.spent += 0.0 if watch is None else watch.elapsed
         loop.watch = _Watch(id(frame))
         return False
-    if _clock.of_python(watch.time) < (_ready.SECONDS if loop.ready else seconds):
+    watch.elapsed = _clock.of_python(watch.time)
+    if watch.elapsed < (_ready.SECONDS if _comes_often(loop, seconds) else seconds):
         return False
     if not _can_be(loop, frame.f_code):
         return False

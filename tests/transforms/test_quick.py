@@ -9,6 +9,8 @@ import pytest
 
 import lazynp as np
 from lazynp import grad, jit, vmap
+from lazynp._array import new_array
+from lazynp.transforms._jit import Jitted
 from tests.helpers import POLICIES, Counted
 
 X, Y = np.array([0.3, -0.7, 1.2]), np.array([1.0, 2.0, 3.0])
@@ -163,3 +165,14 @@ def test_a_number_may_come_before_an_array(shape: tuple[int, ...], number: Any) 
         got, same = f(number, np.array(x), np.array([2.0, 7.0])[k % 2])
         numpy.testing.assert_array_equal(numpy.asarray(got), number - 2 * x + [2.0, 7.0][k % 2])
         assert same == number
+
+
+def test_a_call_on_one_value_under_two_names_is_no_model_for_others() -> None:
+    """Such a program takes the value once."""
+    f = Jitted(lambda a, b: (a * 2 + b, b - 1), (), (), loops="auto", compiled="generic")
+    x, y = np.array([0.5, 1.5, 2.5]), np.array([10.0, 11.0, 12.0])
+    twin = new_array(x._read())
+    for a, b in ((x, y), (x, twin), (x, y), (y, x)):
+        got = list(map(numpy.asarray, f(a, b)))  # nothing else is pending
+        a, b = numpy.asarray(a), numpy.asarray(b)
+        assert numpy.array_equal(got, [a * 2 + b, b - 1])

@@ -183,8 +183,11 @@ def _decided(
     index = elementwise.convert(predicate, dtype=_INT)
     outs = by_elements(cond_call, index, merged.captured, merged.jaxprs)
     merged.write_back(outs[len(wanted) :])
-    handles = iter([_handle(o, slot, line) for o, slot in zip(outs, wanted)])
-    made = [rebuild(handles) for rebuild, _ in plan]
+    handles = [_handle(o, slot, line) for o, slot in zip(outs, wanted)]
+    for handle, slot in zip(handles, wanted, strict=True):
+        session.note_pick(handle, predicate, slot[4], slot[5])
+    rest = iter(handles)
+    made = [rebuild(rest) for rebuild, _ in plan]
     for n, value in zip(names, made[1:], strict=True):
         bind(cells[n], value)
     return made[0]
@@ -207,7 +210,8 @@ def _staged(function: Any, cells: Cells, names: Sequence[str], line: int) -> _Si
             for x in parts:
                 owner = x._owner() if type(x) is NDArray and x.ndim else x
                 before = owner if id(owner) in handles else None
-                places.append((len(leaves), weak_aval(x), before) if numeric(x) else None)
+                nested = session.pick_of(x) is not None
+                places.append((len(leaves), weak_aval(x), before, nested) if numeric(x) else None)
                 if numeric(x):
                     leaves.append(x)
                     old.append(before)
@@ -295,7 +299,8 @@ def _joined(name: str, first: Any, second: Any, line: int) -> _Rebuilt:
         why = why or apart(p[1], q[1], aval.dtype)
         if why:
             raise CannotStage(f"line {line}: `{name}` {why}, and which branch runs is not known")
-        slots.append((p[0], q[0], aval, _class(x, y, p[2], q[2]), (p[2], q[2])))
+        old = p[2], q[2]
+        slots.append((p[0], q[0], aval, _class(x, y, *old), old, p[3] or q[3]))
         parts.append((False, None))
 
     def rebuild(handles: Any) -> Any:
@@ -322,7 +327,7 @@ def _maybe(name: str, first: Any, second: Any, line: int) -> _Rebuilt:
     ends = [flag_a if place_a is None else place_a, flag_b if place_b is None else place_b]
     return (
         (lambda handles: Maybe(rebuild(handles), next(handles))),
-        [*slots, (ends[0], ends[1], bool_aval, Scalar, ())],
+        [*slots, (ends[0], ends[1], bool_aval, Scalar, (), False)],
     )
 
 
@@ -347,7 +352,7 @@ class Zero:
 def _filler(described: Any) -> Any:
     value, leaves, places = described
     made = [x if p is None else Zero(p[1]) for x, p in zip(leaves, places)]
-    blank = [p if p is None else (m, p[1], None) for m, p in zip(made, places)]
+    blank = [p if p is None else (m, p[1], None, False) for m, p in zip(made, places)]
     return tree_unflatten(tree_flatten(value)[1], made), made, blank
 
 

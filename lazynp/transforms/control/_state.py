@@ -6,6 +6,7 @@ import itertools
 import math
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import CellType, FunctionType
@@ -60,12 +61,29 @@ class Session(threading.local):
         self.handlers: list[tuple[int, Any]] = []  # of each `try` that runs: line, and types
         self.within: dict[int, Any] = {}  # by id: jitted functions that are being traced, plain
         self.recursive = 0  # calls of functions, by themselves, deep in staged bodies
+        self.picks: dict[int, Any] = {}  # by id of an array that a branch has picked: see there
         self.until = math.inf  # seconds of this thread's when tracing ends, finished or not
 
     def check_time(self) -> None:
         """Call this where a trace comes by often."""
         if time.thread_time() > self.until:
             raise TooLong("tracing it takes too long")
+
+    def note_pick(self, made: Any, predicate: Any, old: tuple[Any, ...], nested: bool) -> None:
+        """A branch has picked an array. old: those from before the branch, or None for a new one,
+        if the predicate is false, and if it is true. nested: an inner branch has picked as well.
+        """
+        if made.ndim and (nested or any(x is not None for x in old)):
+            refs = None if nested else [None if x is None else weakref.ref(x) for x in old]
+            self.picks[id(made)] = weakref.ref(made), predicate, refs
+
+    def pick_of(self, x: Any) -> Any:
+        """The predicate, and the arrays (see `note_pick`) of one that a branch has picked."""
+        found = self.picks.get(id(x))
+        if found is None or found[0]() is not x:
+            return None
+        refs = found[2]
+        return found[1], None if refs is None else [r and r() for r in refs]
 
     def inner(self) -> Callable[[], None]:
         """A transformation begins to run a function within the one that is traced. At the end, the
@@ -88,7 +106,7 @@ class Session(threading.local):
         self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
         self.scopes, self.shown = {}, []
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
-        self.handlers = []
+        self.handlers, self.picks = [], {}
         outermost, self.recursive, self.within = not self.within, 0, self.within | within
         try:
             yield

@@ -32,7 +32,9 @@ HIDDEN = {**STAYING, **KEPT}
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_variables_with_other_names(name: str, tmp_path: Path) -> None:
-    check(SHOWN[name], tmp_path)
+    # from Python 3.12 on, the variable of a comprehension is the function's: such a loop is left
+    inlined = sys.version_info >= (3, 12) and name.startswith("a comprehension")
+    check(SHOWN[name], tmp_path, taking=not inlined)
 
 
 @pytest.mark.parametrize("name", TUPLES_KEPT)

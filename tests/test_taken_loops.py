@@ -385,7 +385,7 @@ def test_a_loop_that_is_short_but_entered_often_is_taken(
         out = [run(np.linspace(0, k, 40), 40) for k in range(104)]
     """
     monkeypatch.setattr(_running, "LEFT", 50_000.0)
-    monkeypatch.setattr(_clock, "of_python", lambda since: 1000.0)
+    monkeypatch.setattr(_clock, "of_python", lambda since, now=None: 1000.0)
     check(source, tmp_path, times=1)
     assert [t.chunks > 0 for t in taken if t.name == "run"] == [True] * 4
 

@@ -93,7 +93,7 @@ def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
     gathered = recorder.sites.gathered
     if gathered is None:
         recorder.limit = recorder.sites.limit_after(len(nodes), asked is not None, place)
-    size = sum(map(_size, nodes))
+    size = _work(nodes)
     try:
         if gathered is not None:
             plan = _flush_gathered(recorder, nodes, asked, reason)
@@ -104,7 +104,7 @@ def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
         if isinstance(error, MemoryError) and _without_largest(recorder.pending, asked, error):
             return _cut(recorder, asked, reason)
         raise
-    recorder.worked(size - sum(map(_size, recorder.pending)))
+    recorder.worked(size - _work(recorder.pending))
     return plan
 
 
@@ -174,6 +174,11 @@ def _without_largest(pending: list[Node], asked: Node | None, error: MemoryError
 def _size(node: Node) -> int:
     op = node[OP]
     return 0 if op is None or op.primitive.multiple_results else op.aval.nbytes
+
+
+def _work(nodes: list[Node]) -> int:
+    """The bytes that they compute: views and fills compute nothing."""
+    return sum([_size(n) for n in nodes if n[OP] is not None and not n[OP].free])
 
 
 def _run(recorder: Recorder, nodes: list[Node], asked: Node | None, reason: Any) -> Any:

@@ -78,6 +78,7 @@ class Backend:
 
 RECORD = Backend()
 TICK = 2048  # operations between two calls of `Recorder.ticked`
+_TICKS = 64  # for one flush, however large: a function is hot after fewer
 tick_observers: list[Callable[[FrameType], None]] = []  # called with the user's frame
 tracing_observers: list[Callable[[], None]] = []  # called now and then while a function is staged
 # "eager", "first", and "imposed", if there is one; `_backends` provides them
@@ -187,10 +188,9 @@ class Recorder:
         those that are computed at once do.
         """
         left = self.countdown - (size >> 12)
-        while left <= 0:
+        for _ in range(min((TICK - left) // TICK, _TICKS)):
             self.ticked()
-            left += TICK
-        self.countdown = left
+        self.countdown = left % TICK or TICK
 
     def chose(self) -> None:
         """The data determined the shape of a result."""

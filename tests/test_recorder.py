@@ -304,3 +304,16 @@ def test_recorded_operations_count_by_their_size(
     assert len(told) == ticks
     if told:
         assert told[0].f_code is work.__code__
+
+
+def test_ticks_of_one_flush_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its size may be that of an array which no memory holds, and nobody computes."""
+    told: list[Any] = []
+    monkeypatch.setattr(_recorder, "tick_observers", [told.append])
+
+    def work() -> None:
+        local.recorder.worked(1 << 60)
+        assert 0 < local.recorder.countdown <= _recorder.TICK
+        assert len(told) == _recorder._TICKS
+
+    in_thread(work)

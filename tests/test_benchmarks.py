@@ -114,7 +114,7 @@ def test_runner(tmp_path: Path) -> None:
 
     done = run(*names, "--repeats", 3, "--seconds", 0.3, "--json", tmp_path / "longer.json")
     for record in json.loads((tmp_path / "longer.json").read_text())["records"]:
-        assert record["later"] and len(record["numpy"]) == 3 + len(record["later"]) // 4
+        assert len(record["numpy"]) == 3 + len(record["later"]) // 4
 
     results["records"][0]["wrong"] = "result 0: off by 1"
     saved.write_text(json.dumps(results))

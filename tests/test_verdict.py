@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import _graph
+from lazynp import _cost, _graph
 from lazynp._plan import Plan
 from lazynp._verdict import Verdict, verdict
 
@@ -79,6 +79,7 @@ def test_a_program_that_loses_is_dropped(
     """The clock is replaced: NumPy's runs take `numpys` seconds."""
     monkeypatch.setattr(Verdict, "by_numpy", lambda self, _: setattr(self, "numpys", numpys))
     monkeypatch.setattr(Verdict, "__init__", _known_to(numpys))
+    monkeypatch.setattr(_cost, "_EXPANDED", {})  # of compiling: soon
     host = numpy.linspace(0.1, 1.0, 300_011)
 
     def call() -> Any:

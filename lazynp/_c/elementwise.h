@@ -493,9 +493,12 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
         goto end;
     if (is_python_number(xs[0]) && (n == 1 || is_python_number(xs[1])))
         goto end; /* their values determine the dtype */
+    int plain = is_a(them[0].known, the.Aval) &&
+                (n == 1 || is_a(them[1].known, the.Aval) || is_python_number(xs[1]));
+    if (lent && !plain)
+        goto end; /* a derivative keeps its operands */
     int arrays = front->arrays_only && n == 2 && is_array(xs[0]) && is_array(xs[1]);
-    if ((front->second != Py_None || arrays) && !order && !(is_a(them[0].known, the.Aval) &&
-        (n == 1 || is_a(them[1].known, the.Aval) || is_python_number(xs[1])))) {
+    if ((front->second != Py_None || arrays) && !order && !plain) {
         out = with_tangent(front, xs, them, n, now);
         again = !out;
         if (out || PyErr_Occurred())

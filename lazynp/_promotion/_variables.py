@@ -50,32 +50,13 @@ class Variables:
         key: list[Any] = []
         found = _values(loop, frame, moving is not None)
         found |= {n: of_numpy(found[n]) for n in loop.stored & found.keys()}
-        self.tuples = Tuples()
-        for name in sorted(loop.carried):
-            if name in found and name not in loop.written and is_tuple(found[name]):
-                if name in loop.aliased | loop.renewed or loop.continues:
-                    raise CannotStage(f"a branch may give the tuple `{name}` another name")
-                self.tuples.add(name, found.pop(name))
+        self.tuples = _taken_tuples(loop, found)
         found |= self.tuples.parts
         key += self.tuples.key
         grown = frozenset([s.of for s in loop.sites if s.inside])
         self.boxes = Boxes(moving or frozenset(), growing(loop.body), grown)
-        held = {n for n in loop.carried if type(found.get(n)) is NDArray and n in loop.written}
-        held = {n for n in held if sys.getrefcount(found[n]) > _ALONE}
-        if held:  # by variables that the next round binds anew?
-            fresh = [value_of(n, frame) for n in loop.stored - loop.read]
-            counts = {n: sum(v is found[n] for v in fresh) for n in held}
-            del fresh
-            for site in loop.sites:
-                if site.name in held:  # the newest array is in a list
-                    newest = value_of(site.of, frame)[-len(loop.sites) :]
-                    counts[site.name] += sum(v is found[site.name] for v in newest)
-                    del newest
-            held = {n for n in held if sys.getrefcount(found[n]) > _ALONE + counts[n]}
-        self.shared = held
-        for name in sorted(loop.aliased):
-            if type(value_of(name, frame)) is NDArray:
-                raise CannotStage(f"a branch may give the array `{name}` another name")
+        self.shared = _held(loop, frame, found)
+        _refuse_names(loop, frame)
         for name, value in found.items():
             if type(value) in (NDArray, Scalar):
                 is_view = type(value) is NDArray and value._base is not None
@@ -205,6 +186,40 @@ class Variables:
                     value = new_array(value._read())
         self.varying.append(value)
         self._add(name, ARRAY)
+
+
+def _taken_tuples(loop: Loop, found: dict[str, Any]) -> Tuples:
+    """Those that rounds make anew, taken out of the variables that were found."""
+    tuples = Tuples()
+    for name in sorted(loop.carried):
+        if name in found and name not in loop.written and is_tuple(found[name]):
+            if name in loop.aliased | loop.renewed or loop.continues:
+                raise CannotStage(f"a branch may give the tuple `{name}` another name")
+            tuples.add(name, found.pop(name))
+    return tuples
+
+
+def _held(loop: Loop, frame: FrameType, found: dict[str, Any]) -> set[str]:
+    """Arrays that the loop writes, and that something refers to which it does not bind anew."""
+    held = {n for n in loop.carried if type(found.get(n)) is NDArray and n in loop.written}
+    held = {n for n in held if sys.getrefcount(found[n]) > _ALONE}
+    if not held:
+        return held
+    fresh = [value_of(n, frame) for n in loop.stored - loop.read]
+    counts = {n: sum(v is found[n] for v in fresh) for n in held}
+    del fresh
+    for site in loop.sites:
+        if site.name in held:  # the newest array is in a list
+            newest = value_of(site.of, frame)[-len(loop.sites) :]
+            counts[site.name] += sum(v is found[site.name] for v in newest)
+            del newest
+    return {n for n in held if sys.getrefcount(found[n]) > _ALONE + counts[n]}
+
+
+def _refuse_names(loop: Loop, frame: FrameType) -> None:
+    for name in sorted(loop.aliased):
+        if type(value_of(name, frame)) is NDArray:
+            raise CannotStage(f"a branch may give the array `{name}` another name")
 
 
 class Constant:

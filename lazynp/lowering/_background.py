@@ -50,9 +50,11 @@ class Work:
             self._running.release()
 
     def wait(self) -> Any:
+        # Signals come to the main thread, and one may leave the lock taken. A thread that wakes up
+        # while the process ends would be ended in the midst of C++.
+        seconds = 1.0 if threading.current_thread() is threading.main_thread() else -1
         while not self.done:
-            # an interruption here may leave the lock taken: others look at `done` once a second
-            if self._running.acquire(timeout=1.0):
+            if self._running.acquire(timeout=seconds):
                 self._running.release()
         if self.error is not None:
             raise self.error

@@ -114,6 +114,7 @@ def test_sizes_given(expression: str) -> None:
 
 SIZES_OF_CALLS = {"np.arange(k)"}  # under jit, k is known at each call: see test_dimensions
 SIZED_UNDER_JIT = [  # by what the data decide: see test_decided_sizes
+    "np.delete(v, two)", "np.roots(p)",
     "np.nonzero(c)", "np.where(c)", "np.flatnonzero(c)", "np.argwhere(c)", "np.unique(v)",
     "np.unique_counts(v)", "np.unique_all(v)", "np.intersect1d(i, j)", "np.setdiff1d(i, j)",
     "np.setxor1d(i, j)", "np.union1d(i, j)", "np.repeat(v, j)", "np.extract(c, v)",

@@ -19,7 +19,7 @@ from lazynp._flush import host_value
 from lazynp._recorder import local
 from lazynp._sizes import is_size, sized
 from lazynp.functions._checks import traced
-from lazynp.functions._fold_sized import fold_along_size, fold_of_size, item
+from lazynp.functions._fold_sized import check_fold, fold_along_size, fold_of_size, item
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import as_array, cast, scalar_if_0d, store
 from lazynp.functions._reduce import (
@@ -69,24 +69,28 @@ def fold(
     Many that are traced are halved again and again.
     """
     x, out = as_array(array), single_out(out)
-    if sized(x.shape) and not needs_host(x):
-        return fold_of_size(ufunc, function, x, axis, dtype, out, keepdims, initial, where)
-    options = {} if initial is NO_VALUE else {"initial": initial}
-    if where is not True and where is not NO_VALUE:
-        options["where"] = where
+    of_size, halved = sized(x.shape) and not needs_host(x), False
     axes = _axes(x, axis)
-    one = len(axes) == 1 and 0 < x.shape[axes[0]] <= _UNROLLED
-    one = one and not (x.shape[axes[0]] == 1 and ufunc in _CHANGES_ONE)
-    halved = bool(axes) and not one and _may_be_halved(ufunc, x, axes)
-    if options or not (one or halved):
-        return host_into(
-            ufunc.reduce, x, axis=axis, dtype=dtype, out=out, keepdims=bool(keepdims), **options
-        )
+    if of_size:
+        check_fold(ufunc, x, axes, dtype, initial, where)
+    else:
+        options = {} if initial is NO_VALUE else {"initial": initial}
+        if where is not True and where is not NO_VALUE:
+            options["where"] = where
+        one = len(axes) == 1 and 0 < x.shape[axes[0]] <= _UNROLLED
+        one = one and not (x.shape[axes[0]] == 1 and ufunc in _CHANGES_ONE)
+        halved = bool(axes) and not one and _may_be_halved(ufunc, x, axes)
+        if options or not (one or halved):
+            return host_into(
+                ufunc.reduce, x, axis=axis, dtype=dtype, out=out, keepdims=bool(keepdims), **options
+            )
     x = cast(x, loop_dtype(ufunc, x.dtype, dtype, None if out is None else out.dtype))
     shape = kept_shape(x.shape, axes) if keepdims else reduced_shape(x.shape, axes)
     if out is not None:
         check_out(ufunc.__name__, out, shape, bool(keepdims))
-    if halved:
+    if of_size:
+        result = fold_of_size(ufunc, function, x, axes, initial, where)
+    elif halved:
         result = x
         for a in axes:
             result = _halved(function, result, a)

@@ -11,16 +11,8 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._dimensions import as_operand, require_some
-from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d, store
-from lazynp.functions._reduce import (
-    NO_IDENTITY,
-    NO_VALUE,
-    check_out,
-    kept_shape,
-    loop_dtype,
-    reduced_axes,
-    reduced_shape,
-)
+from lazynp.functions._operands import as_array, broadcast, cast, plain
+from lazynp.functions._reduce import NO_IDENTITY, NO_VALUE
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms import fori_loop, scan
 
@@ -34,35 +26,31 @@ def item(x: Array, axis: int, index: int) -> Array:
     return shaping.slice(x, as_operand(index), **one)
 
 
-def fold_of_size(
-    ufunc: np.ufunc,
-    function: Function,
-    x: Array,
-    axis: Any,
-    dtype: Any,
-    out: Any,
-    keepdims: Any,
-    initial: Any,
-    where: Any,
-) -> Any:
-    """`ufunc.reduce`, with its arguments."""
-    axes = reduced_axes(axis, x.ndim)
-    masked = where is not True and where is not NO_VALUE
+def check_fold(
+    ufunc: np.ufunc, x: Array, axes: tuple[int, ...], dtype: Any, initial: Any, where: Any
+) -> None:
+    """Raise what `ufunc.reduce` does for such arguments, whatever the sizes are."""
     given = {} if initial is NO_VALUE else {"initial": initial if initial is None else 0}
-    mask = {"where": np.ones((1,) * x.ndim, bool)} if masked else {}
-    one = np.ones((1,) * x.ndim, x.dtype)
-    ufunc.reduce(one, axis=axes, dtype=dtype, **given, **mask)  # raises its errors
-    x = cast(x, loop_dtype(ufunc, x.dtype, dtype, None if out is None else out.dtype))
-    shape = kept_shape(x.shape, axes) if keepdims else reduced_shape(x.shape, axes)
-    if out is not None:
-        check_out(ufunc.__name__, out, shape, bool(keepdims))
+    one = (1,) * x.ndim
+    mask = {"where": np.ones(one, bool)} if _masks(where) else {}
+    ufunc.reduce(np.ones(one, x.dtype), axis=axes, dtype=dtype, **given, **mask)
+
+
+def _masks(where: Any) -> bool:
+    return where is not True and where is not NO_VALUE
+
+
+def fold_of_size(
+    ufunc: np.ufunc, function: Function, x: Array, axes: tuple[int, ...], initial: Any, where: Any
+) -> Array:
+    """The value of `ufunc.reduce`, of an array that has the dtype of the loop."""
+    masked = _masks(where)
     start = ufunc.identity if initial is NO_VALUE else initial
     for a in sorted(axes, reverse=True):
         chosen = broadcast(as_array(where), x.shape) if masked else None
         x = _folded(ufunc, function, x, a, start, chosen)
         start, masked = (None if start is None else ufunc.identity), False
-    result = shaping.reshape(x, shape=shape)
-    return scalar_if_0d(result) if out is None else store(result, out, "unsafe")
+    return x
 
 
 def _folded(

@@ -8,7 +8,7 @@ operations of a program are better left to NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from lazynp._avals import Aval
@@ -50,8 +50,8 @@ _EXPANDED = {
     "sin": 120e3, "cos": 120e3, "tan": 130e3, "power": 60e3, "log": 50e3, "log1p": 50e3,
     "sort": 120e3, "argsort": 120e3, "arctan2": 35e3, "tanh": 25e3, "exp": 15e3, "expm1": 25e3,
 }  # fmt: skip
-# A loop takes several times as long to compile as its body alone: XLA's other emitters make a
-# kernel for each of its fusions.
+# A loop takes several times as long to compile as its body alone, but for that code: XLA's other
+# emitters make a kernel for each of its fusions.
 LOOP = 5.0
 _PLAIN = 0.5  # nanoseconds an element, by XLA: up to here an operation is one instruction
 
@@ -82,6 +82,12 @@ def compiling(primitive: Rules, params: dict[str, Any]) -> float:
     if primitive.kind == "elementwise" and _is_plain(primitive.cost):
         return _COMPILED_PLAIN
     return _COMPILED_LONG if primitive.kind == "update" else _COMPILED
+
+
+def of_loop(ops: Iterable[Any], compiling: float) -> float:
+    """The time that a loop takes to compile, whose body of these operations alone takes so much."""
+    expanded = sum([_EXPANDED.get(op.primitive.name, 0.0) for op in ops])
+    return LOOP * (compiling - expanded) + expanded
 
 
 def cost(

@@ -24,7 +24,6 @@ _LOOP = 64  # operations in such loops before the recorder becomes eager
 _PATIENCE = 3e8
 _PATIENCE_AGAIN = 3e7
 _IMPATIENT = 4.0  # it grows by this factor if the rounds were not worth a program
-GAIN = 1.5e-5  # microseconds that a program of rounds gains for each byte written
 _CHOICES = 16  # results with a data-dependent shape, or visits by new programs
 
 
@@ -98,14 +97,14 @@ class LoopPolicy:
         self._before, self.mode = self.mode, Mode.RECORD
 
     def end_rounds(self, short: float, small: bool = False) -> None:
-        """short: the microseconds they must still gain before a program pays; 0 if one ran them,
+        """short: the bytes that rounds must still write before a program pays; 0 if one ran them,
         infinite if there were no rounds. small: whether eager operations compute them in less time
         than recorded ones.
         """
         earns = small and short < math.inf and self._before is not Mode.EAGER
         self._earning = bool(short) and (earns or self._earning)
         if short and earns:
-            self.mode, self.patience = Mode.EAGER, max(short / GAIN, _PATIENCE)
+            self.mode, self.patience = Mode.EAGER, max(short, _PATIENCE)
         elif not short:
             self._small = self._novel = self._chosen = 0
             self._novel_at.clear()
@@ -114,7 +113,7 @@ class LoopPolicy:
         else:
             self.mode = self._before
             if self.mode is not Mode.RECORD:
-                self.patience = min(_IMPATIENT * self.patience, max(short / GAIN, _PATIENCE))
+                self.patience = min(_IMPATIENT * self.patience, max(short, _PATIENCE))
 
     def observe(self, cut: Cut) -> Mode:
         """The mode after this flush."""

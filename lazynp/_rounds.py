@@ -18,7 +18,6 @@ from lazynp._node import CODE, OFFSET, OP, VALUE, Node
 from lazynp._observers import observers
 from lazynp._ownership import counts
 from lazynp._periods import LEAST, best_start, find_period
-from lazynp._policy import GAIN
 from lazynp._stale import let_go
 from lazynp._unit import MOST, Shape, Unit, heads, units
 
@@ -108,7 +107,8 @@ def roll(nodes: list[Node], gathered: Gathered, reason: Any) -> Unit | None:
         return None
     unit, end = found.unit, found.end
     begin, first = perf_counter() if observers else 0.0, (nodes[0][CODE], nodes[0][OFFSET])
-    if not (unit.worth_compiling(found.rounds, GAIN * gathered.spent) and unit.ready(found.rows)):
+    gained = unit.gain * gathered.spent  # if a program had run what ran eagerly
+    if not (unit.worth_compiling(found.rounds, gained) and unit.ready(found.rows)):
         gathered.spent = 0.0
         del found  # its references
         part = nodes[:end]

@@ -32,6 +32,7 @@ from lazynp._policy import LARGEST
 
 _SECONDS = 0.02  # of a run, about
 _RECORDED = 1.0  # microseconds to record an operation, and to recognise it again
+_GAIN = 1.5e-5  # microseconds a byte: of operations that only move memory
 _PAUSE = 0.25  # of the price of a program, before it is asked for again
 MOST = 256  # rounds of a run: rows of a matrix of scalars
 
@@ -82,7 +83,7 @@ class Unit:
         reference, compiled, compiling = self.plan.costs
         # A round needs no dispatch of its own, but it is recorded; eagerly, it would not be.
         compiled += _RECORDED * len(self.ops) - _cost.DISPATCH
-        self.costs = reference, compiled, _cost.LOOP * compiling
+        self.costs = reference, compiled, _cost.of_loop(self.ops, compiling)
         self.owed = 0.0
         self.seconds = 0.0  # of a round in the last run
         self._waiting = lowering.Waiting()
@@ -142,11 +143,19 @@ class Unit:
         results = [op.aval if isinstance(op.aval, tuple) else (op.aval,) for op in self.ops]
         return all([aval.nbytes <= LARGEST for avals in results for aval in avals])
 
+    @property
+    def gain(self) -> float:
+        """The microseconds that a program gains for each byte that eager operations write."""
+        reference, compiled, _ = self.costs
+        results = [op.aval if isinstance(op.aval, tuple) else (op.aval,) for op in self.ops]
+        written = sum([aval.nbytes for avals in results for aval in avals])
+        return max((reference - compiled) / max(written, 1), _GAIN)
+
     def short_of(self) -> float:
-        """The microseconds that rounds must still gain before a program pays."""
+        """The bytes that rounds must still write before a program pays."""
         if self._waiting.work is not None:
-            return _PAUSE * self.costs[2]
-        return 0.0 if self.programs else max(self.costs[2] - self.owed, 1.0)
+            return _PAUSE * self.costs[2] / self.gain
+        return 0.0 if self.programs else max(self.costs[2] - self.owed, 1.0) / self.gain
 
     @property
     def paid(self) -> bool:

@@ -245,9 +245,8 @@ def summary(records: list[Record], title: str) -> str:
     if any(r.get("warm") for r in records):
         warm = geometric_mean(speeds(records, lambda r: r.get("warm")))
         text += f", first with a warm cache {warm:.2f}"
-    text += (
-        f", below 0.5 in {sum(r < 0.5 for r in settled)}, 0.8 in {sum(r < 0.8 for r in settled)}"
-    )
+    for limit in (0.5, 0.8):
+        text += f", below {limit} in {sum(r < limit for r in settled)}"
     rewritten = [r for r in records if r.get("jax", {}).get("repeated")]
     if rewritten:
         theirs = geometric_mean(speeds(rewritten, lambda r: again_time(r["jax"])))

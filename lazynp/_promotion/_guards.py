@@ -373,8 +373,7 @@ def _getter(value: property, name: str) -> FunctionType:
 _FIELD: Any = type(vars(namedtuple("_Some", "part"))["part"])  # of a named tuple
 _PLAIN_DESCRIPTORS = (
     _FIELD, FunctionType, BuiltinFunctionType, staticmethod, classmethod, MemberDescriptorType,
-    GetSetDescriptorType, type,
-    type(None),
+    GetSetDescriptorType, type, type(None),
 )  # fmt: skip
 
 

@@ -585,6 +585,7 @@ def test_hot_closures_and_methods_are_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_functions_made_again_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_sampling, "HOT", 1)
+    monkeypatch.setattr(_watching, "KNOWN", False)  # no program takes the loop, and so the ticks
 
     def make(factor: float) -> Callable[[Any], None]:
         def inner(x: Any) -> None:

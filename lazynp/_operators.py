@@ -114,7 +114,7 @@ def _in_place(function: Any, name: str) -> Any:
             if name == "matmul" and result.shape != self.shape:
                 _refuse_shapes(self.shape, np.shape(other))
             return update(self, result, function)
-        except (TypeError, ValueError, OverflowError):
+        except Exception:  # elements of object arrays raise whatever they like
             if is_ufunc:
                 function.check_in_place(self, other)
             raise

@@ -99,6 +99,8 @@ PROGRAMS = [
     "w += 1",
     "o[:2] = 1, 2; x['b'] += o[:3]",
     "y = np.array([1.5, 2.5]); y /= np.array([0, None], object)",
+    "y = np.array([1, 2]); y //= np.array([0, None], object)",
+    "y = np.array([1.5, 2.5]); y %= [0, None]",
     "y = np.array([1, 2]); y |= np.array([1.5, None], object)",
     "y = np.array([1, 2], object); y += 1; y",
     "y = np.array([1, 2], 'g'); v = y[:1]; v *= 3; y",

@@ -91,9 +91,20 @@ def product(a: Any, b: Any) -> Any:
     inner, other = of_a[-1], of_b[0]
     if not (other is None if inner is None else inner.same(other)):
         some.unknown()
-    out = products.matmul(*[x.filled(0) if type(x) is Part else x for x in (a, b)])
+    out = products.matmul(_along(a, -1), _along(b, 0))
     left = (*of_a[:-1], *of_b[1:])
     return Part(out, left) if any(left) else out
+
+
+def _along(x: Any, axis: int) -> Any:
+    """An operand of a product with 0 outside, along the axis that is summed over. (Elsewhere, what is
+    outside makes what is outside of the result.)
+    """
+    if type(x) is not Part:
+        return x
+    summed = [None] * x.ndim
+    summed[axis] = x.regions[axis]  # type: ignore[call-overload]
+    return Part(x.whole, tuple(summed)).filled(0) if any(summed) else new_array(x.whole._read())
 
 
 def outer(a: Any, b: Any) -> Any:

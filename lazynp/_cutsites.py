@@ -12,7 +12,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from lazynp._config import config
-from lazynp._entries import CODE, OFFSET, OP, Node
+from lazynp._entries import CODE, OFFSET, OP, Node, at
 from lazynp._positions import ends_statement_between, instruction, next_instruction
 
 EARLY = 16  # pending nodes before the search for recurrence
@@ -268,10 +268,9 @@ class CutSites:
 
 def _begins_statement(pending: list[Node], code: CodeType, offset: int) -> bool:
     """Whether this is a statement's first operation, so that no half-made result is waiting."""
-    newest = pending[-1:]
-    if not newest:  # a destructor, run since the caller counted them, asked for a value
+    last = at(pending, -1)
+    if last is None:  # a destructor, run since the caller counted them, asked for a value
         return True
-    last = newest[0]
     if last[CODE] is not code or last[OFFSET] >= offset or len(pending) >= 16 * EARLY:
         return True
     return ends_statement_between(code, last[OFFSET], offset)

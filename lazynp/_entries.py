@@ -23,3 +23,15 @@ AVAL = 4  # of a leaf
 LENT = "lent"  # as the code of a leaf: its memory is lent to a program as an operand
 
 Node = list[Any]
+
+
+def at(nodes: list[Node], place: int) -> Node | None:
+    """The node at a place of a list that a destructor may empty at any time; None if there is none.
+
+    (Not a slice of it: the collector may run in that, and CPython 3.11 goes on copying from memory
+    that the list no longer has.)
+    """
+    try:
+        return nodes[place]
+    except IndexError:
+        return None

@@ -18,6 +18,7 @@ import numpy as np
 
 from lazynp import _graph, _on_devices, _reference, _rounds
 from lazynp._cutsites import LARGE, Gathered, key_of
+from lazynp._entries import at
 from lazynp._form import depth_first
 from lazynp._math_calls import instead_of_math
 from lazynp._node import (
@@ -229,10 +230,11 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     reason, site = recorder.sites.reason_to_cut(recorder.pending, frame, recorder.due)
     if reason is None:
         return
-    first, count, inside = recorder.pending[:1], len(recorder.pending), recorder.inside
-    if not first:  # a destructor has read a value meanwhile
+    oldest, count, inside = at(recorder.pending, 0), len(recorder.pending), recorder.inside
+    if oldest is None:  # a destructor has read a value meanwhile
         return
-    first = first[0][OP], first[0][CODE], first[0][OFFSET]  # holds no reference to the node
+    first = oldest[OP], oldest[CODE], oldest[OFFSET]
+    del oldest  # a flush asks who refers to it
     plan = flush(recorder, reason=reason)
     recorder.inside = inside  # this operation begins here
     gathers = plan is not None and recorder.place is None

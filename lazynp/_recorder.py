@@ -14,6 +14,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from sys import _getframe
 from types import CodeType, FrameType, SimpleNamespace
 from typing import Any
@@ -277,7 +278,7 @@ class StagingRecorder(Recorder):
 
     def recorded(self, node: Node) -> bool:
         if self._counted < len(self.pending):
-            self._own.update(map(id, self.pending[self._counted :]))
+            self._own.update(map(id, islice(self.pending, self._counted, None)))
             self._counted = len(self.pending)
         return id(node) in self._own
 

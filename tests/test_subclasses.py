@@ -248,3 +248,18 @@ def test_results_with_the_class_of_another_argument(form: str) -> None:
         kinds = [type(r) is kind for r in parts]
         found.append((kinds, [numpy.asarray(r).tolist() for r in parts]))
     assert found[0] == found[1]
+
+
+def test_fix_asks_the_class_as_the_ufunc_does() -> None:
+    def info(np: Any) -> Any:
+        class Wrapped(np.ndarray):
+            info = ""
+
+            def __array_wrap__(self, array: Any, context: Any = None, scalar: bool = False) -> Any:
+                made = np.asarray(array).view(Wrapped)
+                made.info = "wrapped"
+                return made
+
+        return np.fix(np.array([2.1, -2.9]).view(Wrapped)).info
+
+    assert info(lazynp) == info(numpy) == "wrapped"

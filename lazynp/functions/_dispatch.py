@@ -24,7 +24,7 @@ _PLAIN = {"copy", "nonzero", "reshape", "resize", "transpose"}
 _KEEPING = {
     "angle", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "average", "cholesky",
     "delete", "diag", "diagflat", "diff", "dsplit", "ediff1d", "empty_like", "expand_dims",
-    "fix", "flip", "fliplr", "flipud", "full_like", "gradient", "hsplit", "i0", "insert", "inv",
+    "flip", "fliplr", "flipud", "full_like", "gradient", "hsplit", "i0", "insert", "inv",
     "extract", "geomspace", "inner", "isclose", "isneginf", "isposinf", "isreal", "kron",
     "linspace", "logspace", "matrix_power", "matrix_transpose", "median", "moveaxis",
     "nan_to_num", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod",
@@ -205,6 +205,8 @@ def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
             return copied
         method = getattr(x, name)
         return method(*args[1:], **kwargs) if callable(method) else method
+    if name == "fix":  # a ufunc's result, for which it asks the class
+        return function(*args, **kwargs)
     result = function(*_stripped(args), **_stripped(kwargs))
     if name in _LIKE_ANOTHER or name == "meshgrid":
         return _like_another(name, result, args)

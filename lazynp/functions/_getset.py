@@ -28,6 +28,7 @@ from lazynp._array import (
     write_lock,
 )
 from lazynp._avals import SCALAR_DTYPES, Aval, SizedAval, TracedAval, aval_of, on_device
+from lazynp._entries import at
 from lazynp._flush import flush_for_part, large_update
 from lazynp._fronts import in_front
 from lazynp._memo import put_hot
@@ -356,9 +357,8 @@ def setitem(self: Array, index: Any, value: Any) -> None:
 
 def _follows_store(recorder: Recorder) -> bool:
     """Of several large assignments in a row, the last one flushes."""
-    last = recorder.pending[-1:] if recorder.due else None
-    op = last[0][OP] if last else None
-    return op is not None and op.primitive is shaping.update_slice
+    last = at(recorder.pending, -1) if recorder.due else None
+    return last is not None and getattr(last[OP], "primitive", None) is shaping.update_slice
 
 
 def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | None:

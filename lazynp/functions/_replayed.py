@@ -12,6 +12,7 @@ new array.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from math import copysign
 from sys import _getframe
 from typing import Any
@@ -151,7 +152,7 @@ def _learn(
     if other or _errstate.given != warned:
         _templates.put(key, None)  # a value was needed, nothing was recorded, or it has warned
         return out
-    found = _template(pending[count:], out, operands)
+    found = _template(list(islice(pending, count, None)), out, operands)
     if found is not None and before is not None:
         found.settled = found.known == before.known
         found = found if found.settled else None

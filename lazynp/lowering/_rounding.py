@@ -20,9 +20,9 @@ import numpy as np
 from lazynp._avals import Aval, aval_of
 from lazynp.lowering._text import type_text
 
-# The dtypes that XLA contracts, and the integers of the same size. float16 is rounded after each
-# operation anyway.
-FUSABLE = {np.dtype("f4"): np.dtype("i4"), np.dtype("f8"): np.dtype("i8")}
+# The dtypes that XLA contracts, and the integers of the same size. float16 is among them on
+# processors that compute with it (AVX512-FP16); others round it after each operation anyway.
+FUSABLE = {np.dtype(f"f{size}"): np.dtype(f"i{size}") for size in (2, 4, 8)}
 
 _BARE, _HIDDEN, _ROUNDED = range(3)
 

@@ -28,6 +28,8 @@ MOVED, MOVED_FUSED = 1.2e-5, 0.25e-5
 _FAR = 1 << 18  # bytes
 MOVED_FAR, MOVED_FUSED_FAR = 1.6e-5, 0.4e-5
 
+_INSTRUCTION = 4e-6  # of a byte of the result of an operation that is an instruction of a kernel
+
 # What an operation takes beyond moving its data: each primitive states its own. Nanoseconds, by
 # NumPy and by XLA: of an element, or a function of what goes in that gives those of the whole.
 Cost = tuple[float, float]
@@ -216,7 +218,8 @@ def work(jaxpr: Jaxpr) -> float:
 def least(jaxpr: Jaxpr) -> float:
     """What a compiled program takes at least: all rounds of its loops, where their number is known,
     and for each operation the data that it moves and computes. (Operations on a few numbers take no
-    time in a loop that is one function.)
+    time in a loop that is one function. Those that are an instruction of a kernel move nothing;
+    masks are often the same for several, or for all rounds.)
     """
     total = 0.0
     for eqn in jaxpr.eqns:
@@ -224,9 +227,18 @@ def least(jaxpr: Jaxpr) -> float:
             inner = max(map(least, jaxprs_in(eqn.params)), default=0.0)
             total += inner * (_rounds(eqn.params) or 1)
         else:
+            if _is_instruction(eqn):
+                outs = [v.aval for v in eqn.outputs if eqn.inputs and v.aval.dtype.kind != "b"]
+                total += sum([_INSTRUCTION * a.nbytes for a in outs])
+                continue
             constant = _FUSED + (_PRODUCT if eqn.primitive.kind == "contract" else 0.0)
             total += max(_compiled(eqn) - constant, 0.0)
     return total
+
+
+def _is_instruction(eqn: Eqn) -> bool:
+    plain = eqn.primitive.kind == "elementwise" and _is_plain(eqn.primitive.cost)
+    return plain or eqn.primitive.name in ("iota", "broadcast_in_dim")
 
 
 def computing(jaxpr: Jaxpr) -> float:

@@ -53,6 +53,11 @@ def table() -> Table | None:
     return recorder.sizes if isinstance(recorder, StagingRecorder) else None
 
 
+def is_unsized(x: Any) -> bool:
+    """Whether it stands for an array of unknown size, without a value for that."""
+    return hasattr(type(x), "_unsized")
+
+
 def require(size: Dim, error: Callable[[Any], BaseException], told: Any) -> None:
     """A size must not be negative, or the call raises `error(the value of told)`."""
     low, _ = _sizes.bounds(size)

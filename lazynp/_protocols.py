@@ -56,11 +56,13 @@ from lazynp.functions._memory import scipy_asks
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._part_functions import UFUNC_REDUCTIONS, empty_text, least
 from lazynp.functions._refused import FAULTS, numpys_fault
+from lazynp.functions._resized import window_of
 from lazynp.functions._scalars import OF_SCALARS
 from lazynp.functions._selected import Selection
 from lazynp.functions._ufunc import ufunc
 from lazynp.functions._vectorized import python_function
 from lazynp.functions._with_size import function_again, ufunc_again, with_size
+from lazynp.transforms.control._state import resized
 
 _ROOMS = (
     ufuncs, creation, manipulation, indexing, products, reductions, rounding, sorting,
@@ -337,6 +339,7 @@ def attach() -> None:
         selection_function, function_again
     )
     _attach_to_selections()
+    resized.append(window_of)
 
 
 attach()

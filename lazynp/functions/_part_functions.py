@@ -14,7 +14,9 @@ from lazynp._node import aval_of_node
 from lazynp.functions import indexing, products, reductions, rounding, special, ufuncs
 from lazynp.functions._checks import refuse
 from lazynp.functions._operands import broadcast, cast
-from lazynp.functions._parts import Part, Region, mask_of, moved, ndim_of
+from lazynp.functions._part_joins import appended, beside, differences, joined, stacked
+from lazynp.functions._parts import Part, mask_of, moved, ndim_of
+from lazynp.functions._regions import Region
 from lazynp.functions._ufunc import ufunc
 from lazynp.functions._with_size import arrays, function_again, ufunc_again, with_size
 from lazynp.primitives import elementwise, shaping
@@ -97,8 +99,8 @@ def product(a: Any, b: Any) -> Any:
 
 
 def _along(x: Any, axis: int) -> Any:
-    """An operand of a product with 0 outside, along the axis that is summed over. (Elsewhere, what is
-    outside makes what is outside of the result.)
+    """An operand of a product with 0 outside, along the axis that is summed over. (Along others,
+    what is outside makes what is outside of the result.)
     """
     if type(x) is not Part:
         return x
@@ -265,8 +267,11 @@ _FUNCTIONS: dict[str, Any] = {
     "vdot": lambda a, b: product(ufuncs.conjugate(a), b),
     "count_nonzero": lambda x: reduced(ufuncs.not_equal(x, 0), reductions.sum, None, {}),
     "transpose": lambda x: x.T,
+    "concatenate": joined, "append": appended, "vstack": stacked, "hstack": beside,
+    "diff": differences,
 }  # fmt: skip
 _OF_VECTORS = {"inner", "vdot"}
+_OF_LISTS = {"concatenate", "vstack", "hstack"}
 _OF_NUMPY = ("numpy", "numpy.linalg")
 
 
@@ -287,7 +292,8 @@ def part_ufunc(self: Part, function: np.ufunc, method: str, *inputs: Any, **kwar
 def part_function(self: Part, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     name = str(function.__name__)
     ours = _FUNCTIONS.get(name)
-    if ours is None or not any(x is self for x in args[: 3 if name == "where" else 2]):
+    given = args[0] if name in _OF_LISTS and args else args[: 3 if name == "where" else 2]
+    if ours is None or not any(x is self for x in given):
         return self.unknown()
     if name in _OF_VECTORS and any(ndim_of(x) != 1 for x in args):
         return self.unknown()

@@ -15,99 +15,27 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, new_array, new_scalar
-from lazynp._dimensions import size_of, table
-from lazynp._extents import slice_extent
-from lazynp._intervals import distance, interval
+from lazynp._dimensions import table
+from lazynp._intervals import distance
 from lazynp._recorder import StagingRecorder, local, user_position
-from lazynp._sizes import largest
 from lazynp._steps import expand_ellipsis
 from lazynp.functions._assigned import assigned
 from lazynp.functions._index_keys import unknown_bounds, with_sizes
 from lazynp.functions._moving import has_window, moves, same_slice
 from lazynp.functions._operands import as_array, broadcast, cast
+from lazynp.functions._regions import (
+    INT,
+    Region,
+    count,
+    ends,
+    equal,
+    less,
+    one_size,
+    window,
+    within,
+)
 from lazynp.functions._with_size import arrays, with_size
 from lazynp.primitives import elementwise, shaping
-
-_INT = np.dtype(np.int64)
-
-
-class Region:
-    """The places of one axis between two bounds, which NumPy counts from the end or cuts off.
-
-    Only a window of the axis is held: from the least that the start may be to the most that the
-    stop may be. Bounds count from its first place, so `x[1 : k + 1]` and `y[:k]` have one region.
-    """
-
-    __slots__ = ("bounds", "length", "mask", "given")
-
-    def __init__(self, start: Any, stop: Any, length: int, given: Any = None) -> None:
-        """given: the bounds as they are written, and what tells their windows apart."""
-        self.bounds, self.length, self.given = (start, stop), length, given
-        places = shaping.iota(shape=(length,), axis=0, dtype=_INT)
-        inside = elementwise.greater_equal(places, start)
-        self.mask = elementwise.logical_and(inside, elementwise.less(places, stop))
-
-    def same(self, other: Region | None) -> bool:
-        """Whether these are the same places of windows of one length."""
-        if other is None or self.length != other.length:
-            return False
-        if self.given is not None and other.given is not None:
-            if all(map(_equal, self.given, other.given)):
-                return True
-        return self is other or all(map(_equal, self.bounds, other.bounds))
-
-    def size(self) -> Any:
-        """How many places it has: a scalar without a value."""
-        start, stop = self.bounds
-        first = elementwise.maximum(start, 0) if isinstance(start, Array) else start
-        end = elementwise.minimum(stop, self.length) if isinstance(stop, Array) else stop
-        count = elementwise.maximum(elementwise.subtract(end, first), 0)
-        return new_scalar(count._read())
-
-    def extent(self) -> slice:
-        """The places in the window, between bounds that are sizes."""
-        if self.given is None:
-            start, stop = [_as_size(b) for b in self.bounds]
-            return slice(largest(start, 0), largest(stop, 0))
-        start, stop = [_as_size(b) for b in self.given[:2]]
-        low, length = self.given[2:]
-        first, count, _ = slice_extent(slice(start, stop), length)
-        return slice(first - low, first - low + count)
-
-    def flipped(self) -> Region:
-        start, stop = (_less(self.length, b) for b in reversed(self.bounds))
-        return Region(start, stop, self.length)
-
-
-def _window(item: slice, length: int) -> tuple[Region, slice]:
-    """The region of a slice of an axis, and its window."""
-    start, stop = _from_front(item.start, 0, length), _from_front(item.stop, length, length)
-    low = min(max(_ends(start)[0], 0), length)
-    high = max(min(_ends(stop)[1], length), low)
-    given = _written(item.start, 0, length), _written(item.stop, length, length), low, length
-    region = Region(_less(start, low), _less(stop, low), high - low, given)
-    whole = low == 0 and high == length
-    return region, slice(None) if whole else slice(low, high)
-
-
-def _written(b: Any, default: int, length: int) -> Any:
-    return new_array(b._read()) if isinstance(b, Array) else _from_front(b, default, length)
-
-
-def _from_front(b: Any, default: int, length: int) -> Any:
-    """An int within the axis, or an integer without a value that counts from its front."""
-    if b is None:
-        return default
-    if not isinstance(b, Array):
-        return min(max(b + length if b < 0 else b, 0), length)
-    least, most = interval(b._read())
-    counted = cast(new_array(b._read()), _INT)
-    if least >= 0:
-        return counted
-    if most < 0:
-        return elementwise.add(counted, length)
-    negative = elementwise.less(counted, 0)
-    return elementwise.select(negative, elementwise.add(counted, length), counted)
 
 
 def moved(x: Part, regions: Regions) -> Part:
@@ -116,55 +44,62 @@ def moved(x: Part, regions: Regions) -> Part:
         region = x.regions[axis]
         if wanted is None or region is None or wanted.same(region):
             continue
-        if _within(region) and _within(wanted) and _one_size(region, wanted):
+        if within(region) and within(wanted) and one_size(region, wanted):
             x = _shifted(x, axis, region, wanted)
     return x
 
 
-def _within(region: Region) -> bool:
-    """Whether the window cuts off nothing."""
-    start, stop = region.bounds
-    return _ends(start)[0] >= 0 and _ends(stop)[1] <= region.length
-
-
-def _one_size(a: Region, b: Region) -> bool:
-    return _equal(*[_less(region.bounds[1], region.bounds[0]) for region in (a, b)])
-
-
 def _shifted(x: Part, axis: int, region: Region, wanted: Region) -> Part:
     """The slice of a window at other places of another window."""
-    around = list(x.whole.shape)
-    around[axis] = wanted.length
-    blank = shaping.full(0, shape=tuple(around), dtype=x.dtype)
+    shape = list(x.whole.shape)
+    shape[axis] = wanted.length
     whole = new_array(x.whole._read())
-    padded = shaping.concatenate(blank, whole, blank, axis=axis)
-    first = _less(elementwise.add(region.bounds[0], wanted.length), wanted.bounds[0])
-    out = shaping.slice(
-        padded, first, axes=(axis,), sizes=(wanted.length,), strides=(1,), shape=tuple(around)
-    )
+    start, new = region.bounds[0], wanted.bounds[0]
+    if type(start) is type(new) is int:
+        out = _moved_by(whole, axis, start - new, tuple(shape))
+    else:
+        first = less(elementwise.add(start, wanted.length), new)
+        blank = shaping.full(0, shape=tuple(shape), dtype=x.dtype)
+        padded = shaping.concatenate(blank, whole, blank, axis=axis)
+        out = shaping.slice(
+            padded, first, axes=(axis,), sizes=(wanted.length,), strides=(1,), shape=tuple(shape)
+        )
     return Part(out, (*x.regions[:axis], wanted, *x.regions[axis + 1 :]))
 
 
-def _ends(b: Any) -> tuple[int, int]:
-    return interval(b._read()) if isinstance(b, Array) else (b, b)
+def _moved_by(x: Array, axis: int, places: int, shape: tuple[int, ...]) -> Array:
+    """What begins so many places behind the first of an axis, in another shape."""
+    first = min(max(places, 0), x.shape[axis])
+    size = max(min(x.shape[axis] - first, shape[axis] - max(-places, 0)), 0)
+    if size != x.shape[axis]:
+        some = (*x.shape[:axis], size, *x.shape[axis + 1 :])
+        x = shaping.slice(x, first, axes=(axis,), sizes=(size,), strides=(1,), shape=some)
+    low = min(max(-places, 0), shape[axis])
+    around = [
+        [n if a == axis else 0 for a in range(x.ndim)] for n in (low, shape[axis] - low - size)
+    ]
+    if not any(map(sum, around)):
+        return x
+    blank = shaping.full(0, shape=(), dtype=x.dtype)
+    low_high = tuple(around[0]), tuple(around[1])
+    return shaping.pad(x, blank, low=low_high[0], high=low_high[1], interior=(0,) * x.ndim)
 
 
-def _less(a: Any, b: Any) -> Any:
-    """`a - b`, of ints or of integers without a value."""
-    if not isinstance(a, Array) and not isinstance(b, Array):
-        return a - b
-    return elementwise.subtract(a, b) if not (type(b) is int and b == 0) else a
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if type(a) is int or type(b) is int:
-        return type(a) is type(b) and a == b
-    return distance(a._read(), b._read()) == 0
-
-
-def _as_size(b: Any) -> Any:
-    size = size_of(b)
-    return operator.index(b) if size is None else size
+def resized(x: Part, wanted: Regions, shape: tuple[int, ...]) -> Array | None:
+    """A window of this shape with the slice in these regions, which begin at 0; None if the slice
+    may have other sizes.
+    """
+    for axis, to in enumerate(wanted):
+        region = x.regions[axis]
+        if to is None or region is None:
+            if to is not region or x.whole.shape[axis] != shape[axis]:
+                return None
+            continue
+        if not within(region) or not one_size(region, to):
+            return None
+        if not equal(region.bounds[0], 0) or region.length != to.length:
+            x = _shifted(x, axis, region, to)
+    return new_array(x.whole._read())
 
 
 Regions = tuple[Region | None, ...]
@@ -228,23 +163,33 @@ class Part:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @with_size
-    def __getitem__(self, index: Any) -> Part:
-        """Whole axes, also backwards, and new ones: what needs no size."""
+    def __getitem__(self, index: Any) -> Any:
+        """Whole axes, also backwards, new ones, and places that count from an end and that the
+        slice is certain to have.
+        """
         items = index if type(index) is tuple else (index,)
-        if sum(i is Ellipsis for i in items) > 1 or sum(_is_whole(i) for i in items) > self.ndim:
+        if sum(i is Ellipsis for i in items) > 1:
+            return self.unknown()
+        if sum(i is not None and i is not Ellipsis for i in items) > self.ndim:
             return self.unknown()
         regions: list[Region | None] = []
+        given: list[Any] = []
         left = list(self.regions)
         for item in expand_ellipsis(items, self.ndim):
-            if item is None:
-                regions.append(None)
-            elif not _is_whole(item):
-                return self.unknown()
-            else:
-                region = left.pop(0)
-                back = item.step is not None and item.step == -1
+            region = None if item is None else left.pop(0)
+            if item is None or _is_whole(item):
+                back = item is not None and item.step == -1
                 regions.append(region.flipped() if back and region is not None else region)
-        return Part(self.whole[index], tuple(regions))
+                given.append(item)
+                continue
+            found = _taken(region, item)
+            if found is None:
+                return self.unknown()
+            given.append(found[0])
+            if isinstance(item, slice):
+                regions.append(found[1])
+        whole = self.whole[tuple(given)]
+        return Part(whole, tuple(regions)) if any(regions) else whole
 
     @property
     def T(self) -> Part:
@@ -280,6 +225,63 @@ def _is_whole(item: Any) -> bool:
     )  # fmt: skip
 
 
+def _taken(region: Region | None, item: Any) -> tuple[Any, Region | None] | None:
+    """The window's index for one of a slice of it, between constants, and the region that is left;
+    None if the slice may be too short, or the index is another.
+    """
+    if region is None:
+        known = type(item) is int or type(item) is slice and not unknown_bounds(item)
+        return (item, None) if known else None
+    if not within(region):
+        return None
+    start, stop = region.bounds
+    least = ends(stop)[0] - ends(start)[1]
+    if type(item) is int:
+        return (_more(start if item >= 0 else stop, item), None) if _has(least, item) else None
+    if type(item) is not slice or item.step not in (None, 1):
+        return None
+    first, last = [
+        of if b is None else _bound(b, region, least)
+        for b, of in zip((item.start, item.stop), (start, stop), strict=True)
+    ]
+    if first is None or last is None:
+        return None
+    if type(first) is type(last) is int:
+        size: int | None = last - first
+    else:
+        size = None if int in (type(first), type(last)) else distance(first._read(), last._read())
+    if size is None:
+        return slice(None), Region(first, last, region.length)
+    return (slice(first, last), None) if size > 0 else None
+
+
+def _bound(b: Any, region: Region, least: int) -> Any:
+    """A bound of a slice of a region, in its window; None if the region may be shorter."""
+    start, stop = region.bounds
+    if type(b) is int:
+        return _more(start if b >= 0 else stop, b) if _has(least, b, 1) else None
+    size = count(region)
+    if not isinstance(b, Array) or not isinstance(size, Array) or ends(b)[0] < 0:
+        return None
+    more = distance(cast(new_array(b._read()), INT)._read(), size._read())
+    return None if more is None or more < 0 else _more(b, start)
+
+
+def _has(least: int, place: int, more: int = 0) -> bool:
+    """Whether a slice of at least this size has a place, counted from the front or the end; or, if
+    `more` is 1, whether it may end there.
+    """
+    return place < least + more if place >= 0 else -place <= least
+
+
+def _more(bound: Any, more: Any) -> Any:
+    if type(more) is int and not more:
+        return bound
+    if type(bound) is type(more) is int:
+        return bound + more
+    return new_scalar(elementwise.add(bound, more)._read())
+
+
 def mask_of(regions: Regions, shape: tuple[int, ...]) -> Array:
     out = None
     for axis, region in enumerate(regions):
@@ -311,9 +313,9 @@ def part(x: Array, index: Any) -> Part | None:
             if not has_window(item, x.shape[axis]):
                 if item.step is not None and (type(item.step) is not int or item.step != 1):
                     return None
-                region, window = _window(item, x.shape[axis])
+                region, place = window(item, x.shape[axis])
                 regions.append(region)
-                fixed.append(window)
+                fixed.append(place)
                 continue
         fixed.append(item)
         if isinstance(item, slice):

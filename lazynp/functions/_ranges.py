@@ -11,6 +11,7 @@ from lazynp._array import Array, Scalar
 from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._dimensions import require_all, size_of
 from lazynp._sizes import Size, is_size, largest
+from lazynp._values import knowable
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
     SMALL,
@@ -30,6 +31,7 @@ from lazynp.functions._getset import setitem
 from lazynp.functions._likes import as_its_like
 from lazynp.functions._nested import of_size
 from lazynp.functions._operands import as_array, broadcast, cast
+from lazynp.functions._part_joins import counting
 from lazynp.functions._placing import placing
 from lazynp.functions._recording import apply
 from lazynp.primitives import elementwise, reduction, shaping
@@ -68,6 +70,10 @@ def arange(
     sizes = [size_of(x) if not isinstance(x, (int, float)) else x for x in (first, last)]
     if Size in map(type, sizes) and None not in sizes:
         return _range_of_sizes(sizes[0], sizes[1], step, dtype)
+    if any(isinstance(x, Array) and not knowable(x._read()) for x in (first, last)):
+        found = counting(first, last, 1 if step is None else static(step))
+        if found is not None:
+            return found if dtype is None else found.astype(dtype)  # type: ignore
     first, last, step = static(first), static(last), 1 if step is None else static(step)
     if dtype is not None:
         dtype = dtype_argument(dtype)

@@ -10,14 +10,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from lazynp._dimensions import table
+from lazynp._dimensions import is_unsized, table
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def is_unsized(x: Any) -> bool:
-    """Whether it stands for an array of unknown size."""
-    return hasattr(type(x), "_unsized")
 
 
 def arrays(tree: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 from lazynp._array import NDArray, new_array
 from lazynp._avals import Aval, aval_of
+from lazynp._dimensions import is_unsized
 from lazynp._ownership import COUNTED, counts
 from lazynp._recorder import StagingRecorder, local
 from lazynp._strides import writeable
@@ -31,6 +32,7 @@ from lazynp.transforms.control._state import (
     kind,
     numeric,
     pythons,
+    resized,
     value_of,
     values_of,
 )
@@ -71,12 +73,17 @@ class Carry:
             n for n in names if (n in written or n in kept) and _is_array(self.values[n])
         }
         self.fixed: set[str] = set()
+        self.windows: dict[str, Any] = {}  # of arrays whose sizes change
         self.weak: dict[str, list[bool]] = {}  # which leaves stay Python's numbers
         self.bound: set[str] = set()  # first bound in the loop, by every round
         self.unclear: set[str] = set()  # may be another array's memory afterwards
         for n in names:
             v = self.values[n]
             if v is UNBOUND or n in self.kept:
+                continue
+            window = resized[0](v) if is_unsized(v) else None
+            if window and not (written and window.shows):
+                self.windows[n], self.values[n] = window, _Enlarged(v, window)
                 continue
             leaves = tree_flatten(v)[0]
             if v is None or not all(map(numeric, leaves)):
@@ -95,7 +102,8 @@ class Carry:
             leaves, tree = tree_flatten(v)
             new = [new_array(x._read()) if type(x) is NDArray else x for x in leaves]
             made[n] = tree_unflatten(tree, new)
-            self.cells[n].cell_contents = made[n]
+            window = self.windows.get(n)
+            self.cells[n].cell_contents = window.part(made[n], self.done) if window else made[n]
         if self.grows:
             shared = [v for n, v in made.items() if n not in self.private]
             self.growth.begin(tree_flatten(shared)[0])
@@ -112,6 +120,8 @@ class Carry:
         if self.grows:
             self.appended, self.unclear = self.growth.taken(shown, self.written, self.after)
         self._refuse_exchanges(made, first)
+        if self._resizes(made):
+            raise Again
         out = {}
         for n in self.names:
             v = value_of(self.cells[n])
@@ -124,7 +134,7 @@ class Carry:
                 self._first(n, v)
             else:
                 self._written(n, made[n], first[n])
-                out[n] = self._same(n, v)
+                out[n] = self._in_window(n, v, shown) if n in self.windows else self._same(n, v)
         self._refuse_aliases(out, made, shown)
         return out
 
@@ -215,6 +225,32 @@ class Carry:
                     "other variables may show the array; copy it before the loop"
                 )
 
+    def _resizes(self, made: dict[str, Any]) -> bool:
+        """Whether arrays have other shapes after a round, and windows can hold them."""
+        found = {}
+        for n in made:
+            v, start = value_of(self.cells[n]), self.values[n]
+            if type(v) is NDArray and type(start) is NDArray and v.shape != start.shape:
+                found[n] = self.loop and resized[0](start, v, self.least)
+        if not found or not all(found.values()):
+            return False
+        for n, window in found.items():
+            self.windows[n], self.values[n] = window, _Enlarged(self.values[n], window)
+        return True
+
+    def _in_window(self, n: str, v: Any, shown: dict[int, set[str]]) -> Any:
+        """The value of a variable whose sizes change."""
+        start, made = self.values[n], self.windows[n].taken(v, self.done)
+        if made is None or made.dtype != start.dtype:
+            raise OtherType(f"line {self.line}: `{n}` changes shape")
+        whole = v.whole
+        if whole._base is not None or id(whole) in shown or not _is_new(whole):
+            self.unclear.add(n)
+            if self.written:
+                raise OtherType(f"line {self.line}: `{n}` changes shape, and may show other arrays")
+        self.weak[n] = [False]
+        return made
+
     def _same(self, n: str, v: Any) -> Any:
         """The value with the type of the carry."""
         start = self.values[n]
@@ -222,6 +258,8 @@ class Carry:
             v = Maybe(v, True)
         leaves, tree = tree_flatten(v)
         first, tree_first = tree_flatten(start)
+        if is_unsized(v) and self.loop:
+            raise CannotStage(f"line {self.line}: `{n}` changes shape")
         if v is UNBOUND or tree != tree_first or not all(map(numeric, leaves)):
             raise OtherType(f"line {self.line}: `{n}` changes from {_shown(start)} to {_shown(v)}")
         wanted: list[np.dtype[Any] | None] = []
@@ -246,6 +284,8 @@ class Carry:
         self.values[n] = _Recast(start, wanted)
         raise Again
 
+    probing = False  # whether one round is traced first, to see which arrays change their shapes
+    done: Any = None  # how many rounds there were, in the body
     loop: Any = None  # what is traced of it, if its rounds are counted
     least = 0  # rounds that run at least
     joining = False  # whether types that differ are joined
@@ -259,6 +299,7 @@ class Carry:
         """Bind the results. some: the loop has had rounds."""
         bind_all(self.cells.values(), self.before)
         for n, v in results.items():
+            v = self.windows[n].finished(v) if n in self.windows else v
             leaves, tree = tree_flatten(v)
             made = [
                 pythons(x, x.dtype) if w else x for x, w in zip(leaves, self.weak[n], strict=True)
@@ -290,12 +331,25 @@ class _Recast:
         self.value, self.dtypes = value, dtypes
 
 
+class _Enlarged:
+    """An array whose shape the body changes. It gets its window outside of the body's trace."""
+
+    def __init__(self, value: Any, window: Any) -> None:
+        self.value, self.window = value, window
+
+
 def _is_array(x: Any) -> bool:
     return type(x) is NDArray and x.ndim > 0
 
 
 def _writeable(x: Any) -> bool:
     return type(x) is not NDArray or writeable(x)
+
+
+def _is_new(x: NDArray) -> bool:
+    """Whether an array was made in this round."""
+    recorder = local.recorder
+    return isinstance(recorder, StagingRecorder) and recorder.owns(x._node)
 
 
 def _private(cell: Any) -> bool:
@@ -334,6 +388,8 @@ def started(v: Any) -> Any:
         leaves, tree = tree_flatten(v.value)
         cast = [x if d is None else _cast(x, d) for x, d in zip(leaves, v.dtypes, strict=True)]
         return tree_unflatten(tree, cast)
+    if type(v) is _Enlarged:
+        return v.window.started(v.value)
     if type(v) is Maybe and type(v.value) is _Blank:
         blank = [_zero(a) for a in v.value.avals]
         return Maybe(tree_unflatten(v.value.tree, blank), False)

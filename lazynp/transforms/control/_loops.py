@@ -18,6 +18,7 @@ from lazynp._array import Array, NDArray
 from lazynp._positions import position
 from lazynp._recorder import user_position
 from lazynp._tree import tree_flatten
+from lazynp.primitives import elementwise
 from lazynp.transforms._looping import counted, counted_loop, looped, stacked_loop
 from lazynp.transforms.control._carry import Again, Carry, Exchanged, OtherType, started
 from lazynp.transforms.control._choice import branch, not_
@@ -100,7 +101,13 @@ def _staged_for(
             counting = carry.loop = Counting(rounds.first, rounds.step, count)
 
     def step(counter: Any, carried: dict[str, Any]) -> dict[str, Any]:
+        if carry.probing:
+            carry.probing = False
+            _round(carry, carried, lambda: body(rounds.at(low)))
+            raise CannotStage("no array changes its shape")
         number = rounds.number(counter)
+        if carry.windows:
+            carry.done = elementwise.subtract(counter, low)
         if counting is None:
             return _round(carry, carried, lambda: body(rounds.item(number)))
         with counting.traced(number):
@@ -270,6 +277,12 @@ def _for(
         carry.after = after
         try:
             why = _attempt(rounds, skipped, body, ends, carry, not known or skipped > 1)
+            if why is None or not carry.loop or carry.windows:
+                break
+            carry = Carry(names, written, line, body, ends)
+            carry.after, carry.probing = after, True
+            if _attempt(rounds, skipped, body, ends, carry, skipped > 1) is None:
+                why = None
             break
         except Divided as divided:
             if divided.loop is not carry.loop:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, new_scalar
+from lazynp._dimensions import is_unsized
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._stage import weak_aval
@@ -73,6 +74,13 @@ def _whole(x: Any, what: str) -> Any:
         large = elementwise.greater_equal(x, np.uint64(2**63))
         check_later(large, OverflowError, f"{what}: a number of more than 64 bits")
     return pythons(x, _INT)
+
+
+def _len(*args: Any) -> Any:
+    x: Any = args[0] if len(args) == 1 else None
+    if not is_unsized(x) or not x.ndim or not undecided(size := x.shape[0]):
+        return len(*args)
+    return pythons(size, _INT)
 
 
 def _float(*args: Any) -> Any:
@@ -358,7 +366,7 @@ _LOG = _of_floats(math.log, *_FAILURES["log"])
 OF_TRACED: dict[Any, Any] = {
     int: _int, float: _float, complex: _complex, bool: _bool, min: _extremum(min, "less"),
     max: _extremum(max, "greater"), abs: _abs, divmod: _divmod, pow: _pow, round: _round,
-    sum: _sum, ord: order,
+    sum: _sum, ord: order, len: _len,
     **{getattr(math, name): _of_floats(getattr(math, name), *how)
        for name, how in _FAILURES.items() if hasattr(math, name)},
     math.log: _log_of,

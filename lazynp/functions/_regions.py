@@ -1,0 +1,137 @@
+"""Places of an axis between bounds of which one has no value: how slices of unknown size (`_parts`)
+know where they are.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, new_array, new_scalar
+from lazynp._dimensions import size_of
+from lazynp._extents import slice_extent
+from lazynp._intervals import distance, interval
+from lazynp._sizes import largest
+from lazynp.functions._operands import cast
+from lazynp.primitives import elementwise, shaping
+
+INT = np.dtype(np.int64)
+
+
+class Region:
+    """The places of one axis between two bounds, which NumPy counts from the end or cuts off.
+
+    Only a window of the axis is held: from the least that the start may be to the most that the
+    stop may be. Bounds count from its first place, so `x[1 : k + 1]` and `y[:k]` have one region.
+    """
+
+    __slots__ = ("bounds", "length", "mask", "given")
+
+    def __init__(self, start: Any, stop: Any, length: int, given: Any = None) -> None:
+        """given: the bounds as they are written, and what tells their windows apart."""
+        self.bounds, self.length, self.given = (start, stop), length, given
+        places = shaping.iota(shape=(length,), axis=0, dtype=INT)
+        inside = elementwise.greater_equal(places, start)
+        self.mask = elementwise.logical_and(inside, elementwise.less(places, stop))
+
+    def same(self, other: Region | None) -> bool:
+        """Whether these are the same places of windows of one length."""
+        if other is None or self.length != other.length:
+            return False
+        if self.given is not None and other.given is not None:
+            if all(map(equal, self.given, other.given)):
+                return True
+        return self is other or all(map(equal, self.bounds, other.bounds))
+
+    def size(self) -> Any:
+        """How many places it has: a scalar without a value."""
+        start, stop = self.bounds
+        first = elementwise.maximum(start, 0) if isinstance(start, Array) else start
+        end = elementwise.minimum(stop, self.length) if isinstance(stop, Array) else stop
+        count = elementwise.maximum(elementwise.subtract(end, first), 0)
+        return new_scalar(count._read())
+
+    def extent(self) -> slice:
+        """The places in the window, between bounds that are sizes."""
+        if self.given is None:
+            start, stop = [_as_size(b) for b in self.bounds]
+            return slice(largest(start, 0), largest(stop, 0))
+        start, stop = [_as_size(b) for b in self.given[:2]]
+        low, length = self.given[2:]
+        first, count, _ = slice_extent(slice(start, stop), length)
+        return slice(first - low, first - low + count)
+
+    def flipped(self) -> Region:
+        start, stop = (less(self.length, b) for b in reversed(self.bounds))
+        return Region(start, stop, self.length)
+
+
+def window(item: slice, length: int) -> tuple[Region, slice]:
+    """The region of a slice of an axis, and its window."""
+    start, stop = _from_front(item.start, 0, length), _from_front(item.stop, length, length)
+    low = min(max(ends(start)[0], 0), length)
+    high = max(min(ends(stop)[1], length), low)
+    given = _written(item.start, 0, length), _written(item.stop, length, length), low, length
+    region = Region(less(start, low), less(stop, low), high - low, given)
+    whole = low == 0 and high == length
+    return region, slice(None) if whole else slice(low, high)
+
+
+def _written(b: Any, default: int, length: int) -> Any:
+    return new_array(b._read()) if isinstance(b, Array) else _from_front(b, default, length)
+
+
+def _from_front(b: Any, default: int, length: int) -> Any:
+    """An int within the axis, or an integer without a value that counts from its front."""
+    if b is None:
+        return default
+    if not isinstance(b, Array):
+        return min(max(b + length if b < 0 else b, 0), length)
+    least, most = interval(b._read())
+    counted = cast(new_array(b._read()), INT)
+    if least >= 0:
+        return counted
+    if most < 0:
+        return elementwise.add(counted, length)
+    negative = elementwise.less(counted, 0)
+    return elementwise.select(negative, elementwise.add(counted, length), counted)
+
+
+def within(region: Region) -> bool:
+    """Whether the window cuts off nothing."""
+    start, stop = region.bounds
+    return ends(start)[0] >= 0 and ends(stop)[1] <= region.length
+
+
+def one_size(a: Region, b: Region) -> bool:
+    return equal(*[less(region.bounds[1], region.bounds[0]) for region in (a, b)])
+
+
+def count(region: Region) -> Any:
+    """How many places a region has that lies within its window; negative if it has none."""
+    return less(region.bounds[1], region.bounds[0])
+
+
+def ends(b: Any) -> tuple[int, int]:
+    """The least and the most that a bound may be."""
+    return interval(b._read()) if isinstance(b, Array) else (b, b)
+
+
+def less(a: Any, b: Any) -> Any:
+    """`a - b`, of ints or of integers without a value."""
+    if not isinstance(a, Array) and not isinstance(b, Array):
+        return a - b
+    return elementwise.subtract(a, b) if not (type(b) is int and b == 0) else a
+
+
+def equal(a: Any, b: Any) -> bool:
+    if type(a) is int or type(b) is int:
+        return type(a) is type(b) and a == b
+    return distance(a._read(), b._read()) == 0
+
+
+def _as_size(b: Any) -> Any:
+    size = size_of(b)
+    return operator.index(b) if size is None else size

@@ -77,14 +77,16 @@ PACKAGES = (
         "control/tests/statesp_test.py control/tests/xferfcn_test.py control/tests/mateqn_test.py",
         needs="scipy matplotlib",
     ),
-    Package("emcee", "3.1.6", "Markov chains", "src/emcee/tests/unit", source="src"),
+    Package(
+        "emcee", "3.1.6", "Markov chains", "src/emcee/tests/unit", needs="scipy h5py", source="src"
+    ),
     Package("filterpy", "2.0.0", "Kalman filters", "filterpy"),
     Package(
         "lmfit",
         "1.3.4",
         "curve fitting",
         "tests/test_model.py tests/test_parameters.py tests/test_lineshapes.py",
-        needs="asteval uncertainties dill",
+        needs="asteval uncertainties dill pandas",
         differs={
             **dict.fromkeys(
                 [
@@ -118,7 +120,7 @@ PACKAGES = (
         "5.3.5",
         "meshes",
         source="src",
-        needs="rich",
+        needs="rich h5py netCDF4 lxml",
         differs={"tests.test_gmsh::test_reference_file_with_entities": _TYPE},
     ),
     Package("npx", "0.1.8", "extensions of NumPy", source="src"),

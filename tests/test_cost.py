@@ -93,3 +93,20 @@ def test_the_least_counts_rounds_and_data() -> None:
     assert least(10_000, 400) == pytest.approx(4 * least(10_000, 100), rel=0.05)
     assert least(100_000, 100) == pytest.approx(10 * least(10_000, 100), rel=0.2)
     assert least(1, 100) < 10.0
+
+
+def test_masks_are_nothing_in_the_least() -> None:
+    """Windows of slices of unknown size have one for each operation, and kernels share them."""
+
+    def tree(v):
+        for _ in range(v.shape[0] - 1):
+            v = 0.6 * v[1:] + 0.4 * v[:-1]
+        return v[0]
+
+    def whole(v):
+        for _ in range(v.shape[0] - 1):
+            v = 0.6 * v + 0.4 * v
+        return v[0]
+
+    masked, plain = [_cost.least(np.make_jaxpr(np.jit(f))(np.ones(1000))) for f in (tree, whole)]
+    assert plain < masked < 5 * plain

@@ -76,7 +76,7 @@ def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
     value = np.asarray(host_of(self))
     if value.dtype is not self.dtype and on_device(self.dtype):  # of equal dtypes, the array's
         value = value.view(self.dtype)
-    if copy is None and _memory.scipy_asks(_getframe(1), self):
+    if copy is None and _memory.asks_for_copy(_getframe(1), self):
         copy = True
     if dtype is not None and np.dtype(dtype) != value.dtype:
         if copy is False:
@@ -104,7 +104,7 @@ def _exported(self: Array, flags: int) -> memoryview:
     if memory is not None:
         return memoryview(memory)
     value = host_of(self)
-    if _memory.scipy_asks(_getframe(2), self) and on_device(self.dtype):
+    if _memory.asks_for_copy(_getframe(2), self) and on_device(self.dtype):
         copied: Any = np.array(value)
         return memoryview(copied)
     if flags & 1:  # PyBUF_WRITABLE

@@ -52,7 +52,7 @@ from lazynp.functions import (
     windows,
 )
 from lazynp.functions._checks import refuse
-from lazynp.functions._memory import scipy_asks
+from lazynp.functions._memory import asks_for_copy
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._part_functions import UFUNC_REDUCTIONS, empty_text, least
 from lazynp.functions._refused import FAULTS, numpys_fault
@@ -267,7 +267,7 @@ _WRITERS = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmas
 def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """`Array.__array_function__`."""
     writes = function.__name__ in _WRITERS or kwargs.get("out") is not None
-    if not writes and scipy_asks(sys._getframe(1), self):
+    if not writes and asks_for_copy(sys._getframe(1), self):
         # applied to results of a user's function, on their way to C code
         with contextlib.suppress(TypeError):  # a traced array has no value
             return function(*_map(_copied, args), **_map(_copied, kwargs))

@@ -54,7 +54,6 @@ class Package:
 # reasons for differences
 _WARNS = "floating-point warnings are off by default"
 _ARRAY = "NumPy's own number compared with an object whose `__array__` returns a lazy array"
-_SERIES = "a pandas Series of a lazy array shares memory that cannot be written"
 _TIMEDELTA = "`timedelta(days=s)` wants a float: `float(s)`"
 _CELL = "a lazy number as a cell of a DataFrame makes the column `object`: `float(s)`"
 _TYPE = "`type(s)` of an element is `Scalar`, which is no dtype (it becomes `object`): `s.dtype`"
@@ -90,24 +89,6 @@ PACKAGES = (
         differs={
             **dict.fromkeys(
                 [
-                    f"tests.test_model.Test{m}::test_data_alignment"
-                    for m in [
-                        "UserDefiniedModel",
-                        "Linear",
-                        "Parabolic",
-                        "PolynomialOrder2",
-                        "PolynomialOrder3",
-                        "Constant",
-                        "Powerlaw",
-                        "Exponential",
-                        "ComplexConstant",
-                        "Expression",
-                    ]
-                ],
-                _SERIES,
-            ),
-            **dict.fromkeys(
-                [
                     "tests.test_parameters::test_pickle_parameters",
                     "tests.test_parameters::test_dumps_loads_parameters_usersyms",
                 ],
@@ -120,7 +101,7 @@ PACKAGES = (
         "5.3.5",
         "meshes",
         source="src",
-        needs="rich h5py netCDF4 lxml",
+        needs="rich h5py lxml",
         differs={"tests.test_gmsh::test_reference_file_with_entities": _TYPE},
     ),
     Package("npx", "0.1.8", "extensions of NumPy", source="src"),

@@ -31,7 +31,19 @@ def assigned(m: Any, pd: Any, value: Any) -> Any:
     return made.dtypes.tolist(), made.values.tolist()
 
 
+def written_series(m: Any, pd: Any) -> Any:
+    """From version 3 on, pandas copies the arrays that it makes Series of."""
+    x, flags = m.arange(4.0), m.array([True, False])
+    s, t, u = pd.Series(x), pd.Series(x, index=m.arange(4)), pd.Series(flags)
+    if int(pd.__version__.partition(".")[0]) < 3:
+        return None
+    s[0], u[1] = 5, True
+    t.loc[2] = 8
+    return s.tolist(), t.tolist(), u.tolist(), x.tolist(), flags.tolist()
+
+
 PANDAS: dict[str, Row] = {
+    "written series": written_series,
     "frame": lambda m, pd: (frame(m, pd).dtypes.tolist(), frame(m, pd).values.tolist()),
     "unique": lambda m, pd: listed(pd.unique(m.array([1.0, 2, 1]))),
     "unique of text": lambda m, pd: list(pd.unique(m.array(["a", "b", "a"]).astype(object))),

@@ -381,6 +381,7 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.shows = PyUnicode_InternFromString("shows");
     the.name = PyUnicode_InternFromString("__name__");
     the.scipy = PyUnicode_InternFromString("scipy.");
+    the.pandas = PyUnicode_InternFromString("pandas.core.construction");
     the.array_ufunc = PyUnicode_InternFromString("__array_ufunc__");
     the.array_wrap = PyUnicode_InternFromString("__array_wrap__");
     the.array_function = PyUnicode_InternFromString("__array_function__");
@@ -391,7 +392,7 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.aval_of_bool = PyDict_GetItemWithError(the.avals, (PyObject *)&PyBoolArrType_Type);
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
         !the.spent || !the.ticked || !the.overlaps || !the.layout || !the.shows || !the.name ||
-        !the.scipy || !the.array_ufunc || !the.array_wrap || !the.array_function ||
+        !the.scipy || !the.pandas || !the.array_ufunc || !the.array_wrap || !the.array_function ||
         !the.array_finalize || !tangents.where || !the.aval_of_double || !the.aval_of_int64 ||
         !the.aval_of_bool) {
         if (!PyErr_Occurred())

@@ -6,6 +6,7 @@ Exported memory is read-only, because a value never changes.
 from __future__ import annotations
 
 import math
+import sys
 import weakref
 from sys import _getframe
 from types import FrameType, GenericAlias
@@ -52,16 +53,25 @@ def array_of(buffer: Any) -> Any:
     return _arrays.get(id(buffer), buffer) if type(buffer) is memoryview else buffer
 
 
-def scipy_asks(frame: FrameType, array: Array) -> bool:
-    """Whether a SciPy function calls. It then gets a private copy from `__array__`, because much of
-    SciPy's compiled code refuses read-only memory. Not if it will write this array: SciPy refuses
-    read-only memory then, whereas a write to a copy would be lost.
+def asks_for_copy(frame: FrameType, array: Array) -> bool:
+    """Whether a SciPy function calls, or pandas makes a Series. It then gets a private copy from
+    `__array__`: much of SciPy's compiled code refuses read-only memory, and from version 3 on,
+    pandas copies arrays of NumPy's too. Not if SciPy will write this array: it refuses read-only
+    memory then, whereas a write to a copy would be lost.
     """
-    if not frame.f_globals.get("__name__", "").startswith("scipy."):
+    name = frame.f_globals.get("__name__", "")
+    if name == "pandas.core.construction":
+        return _pandas_copies()
+    if not name.startswith("scipy."):
         return False
     names, owner = frame.f_locals, array._owner()
     results = [names.get(name) for name in ("out", "output", "distances", "indices")]
     return not any(isinstance(x, Array) and x._owner() is owner for x in results)
+
+
+def _pandas_copies() -> bool:
+    version = getattr(sys.modules.get("pandas"), "__version__", "0")
+    return int(version.partition(".")[0]) >= 3
 
 
 _OUTPUTS = ("output", "distances", "indices")
@@ -102,7 +112,7 @@ def _lent(self: Array) -> Any:
         node, error = unheard.pop()
         if node is self._node:
             raise error
-    if scipy_asks(_getframe(2), self):
+    if asks_for_copy(_getframe(2), self):
         raise AttributeError("SciPy is given a copy, by __array__")
     memory = memory_to_write(_getframe(2), self)
     if memory is not None:

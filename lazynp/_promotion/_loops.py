@@ -26,8 +26,7 @@ from lazynp.transforms.control import copied, is_users, jumps, names, whole_tree
 _REFUSED = (
     ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom, ast.Yield, ast.YieldFrom,
     ast.Await, ast.Try, ast.TryStar, ast.With, ast.Match, ast.FunctionDef, ast.AsyncFunctionDef,
-    ast.ClassDef, ast.Lambda, ast.SetComp, ast.DictComp,
-    ast.NamedExpr, ast.AsyncFor, ast.AsyncWith,
+    ast.ClassDef, ast.Lambda, ast.NamedExpr, ast.AsyncFor, ast.AsyncWith,
 )  # fmt: skip
 _CONSUME = {"all", "any", "list", "max", "min", "sorted", "sum", "tuple"}  # generators, at once
 _SELDOM = 5  # doublings of what must be left, by traces of the same loop

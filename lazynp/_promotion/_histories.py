@@ -19,7 +19,7 @@ import numpy as np
 
 from lazynp._array import NDArray, Scalar, new_array
 from lazynp._avals import aval_of
-from lazynp._promotion._paths import path_of
+from lazynp._promotion._paths import target_of, targets
 from lazynp._recorder import StagingRecorder, local
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._stack import node_of, zeros
@@ -76,34 +76,6 @@ class Site:
 # -- the source ------------------------------------------------------------------------------------
 
 
-def _target(s: ast.stmt) -> tuple[str, ast.expr, ast.expr | None] | None:
-    """The list, the value and the index of a statement that may append to a list, or set in it."""
-    if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call):
-        f, given = s.value.func, s.value
-        if not isinstance(f, ast.Attribute) or f.attr != "append":
-            return None
-        if len(given.args) != 1 or given.keywords or (of := path_of(f.value)) is None:
-            return None
-        return of, given.args[0], None
-    if isinstance(s, ast.Assign) and len(s.targets) == 1:
-        t = s.targets[0]
-        if isinstance(t, ast.Subscript) and (of := path_of(t.value)) is not None:
-            return of, s.value, t.slice
-    return None
-
-
-def grown(statements: Iterable[ast.stmt]) -> set[str]:
-    """Names, or paths, of what may be lists which the statements, and no inner loops, change."""
-    found: set[str] = set()
-    for s in statements:
-        target = _target(s)
-        if target is not None:
-            found.add(target[0])
-        elif isinstance(s, ast.If):
-            found |= grown([*s.body, *s.orelse])
-    return found
-
-
 def _every(test: ast.expr) -> ast.expr | None:
     """The 100 of `step % 100 == 0`."""
     if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
@@ -144,10 +116,10 @@ class Rewriting:
             self.body += self._statement(s, statements[i + 1 :], not jumps)
 
     def _statement(self, s: ast.stmt, rest: list[ast.stmt], sure: bool) -> list[ast.stmt]:
-        target = _target(s)
+        target = target_of(s)
         if target is not None and target[0] in self._lists:
             return self._site(s, target, rest, sure)
-        if not isinstance(s, ast.If) or not grown([s]) & self._lists:
+        if not isinstance(s, ast.If) or not {t[0] for t in targets([s])} & self._lists:
             return [s]
         before, made = len(self.sites), copy.copy(s)
         made.body = [t for b in s.body for t in self._statement(b, [], False)]
@@ -164,7 +136,7 @@ class Rewriting:
 
     def _name_in_branch(self, s: ast.stmt, before: list[ast.stmt]) -> None:
         """Give the site that this statement of a branch has become its name."""
-        of, value, index = _target(s) or ("", None, None)
+        of, value, index = target_of(s) or ("", None, None)
         if of not in self._lists or not isinstance(value, ast.Name) or index is not None:
             return
         here = [t for b in before if isinstance(b, ast.Assign) for t in b.targets]

@@ -19,8 +19,8 @@ from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
 from lazynp._promotion._blocks import without_blocks
 from lazynp._promotion._exchanges import LEAVES, STOP, fresh, seconds, without_exchanges
-from lazynp._promotion._histories import Rewriting, Site, grown
-from lazynp._promotion._paths import root_of
+from lazynp._promotion._histories import Rewriting, Site
+from lazynp._promotion._paths import grown, root_of
 from lazynp.transforms.control import copied, is_users, jumps, names, whole_tree
 
 _REFUSED = (

@@ -58,7 +58,7 @@ from lazynp.transforms.control._state import (
     text,
     undecided,
 )
-from lazynp.transforms.control._tables import item
+from lazynp.transforms.control._tables import item, place
 from lazynp.transforms.control._trees import copied
 
 
@@ -79,6 +79,6 @@ __all__ = [
     "PURE", "STANDING", "CannotStage", "Door", "Front", "TooLong", "bounds_only", "converted",
     "copied",
     "front_of", "inner_codes", "is_rewritten", "jumps",
-    "is_users", "names", "plain_of", "pythons", "session", "transplanted", "undecided",
+    "is_users", "names", "place", "plain_of", "pythons", "session", "transplanted", "undecided",
     "whole_tree",
 ]  # fmt: skip

@@ -184,3 +184,19 @@ def returns(statements: Sequence[ast.stmt]) -> bool:
             if not jumps(s.body, (ast.Break,)):  # else it never ends
                 return True
     return False
+
+
+def is_chain(node: ast.expr) -> bool:
+    """Whether it is a name, or attributes of one: reading it twice does nothing more."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def is_float(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is not int
+
+
+def binds(*nodes: ast.AST) -> bool:
+    """Whether an expression binds a name, which a lambda would keep to itself."""
+    return any(isinstance(n, ast.NamedExpr) for node in nodes for n in ast.walk(node))

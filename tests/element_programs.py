@@ -1,0 +1,229 @@
+"""Loops that read and change lists, dicts and objects of numbers, for `running`."""
+
+from __future__ import annotations
+
+READ = {
+    "changed at a known place, read at a traced one": """
+def main(n):
+    w = [1.0, 2.0, 3.0]
+    x = np.zeros(n)
+    p = 0.0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        w[1] = w[1] * 0.9
+        p = p * 0.5 + w[int(p * 7) % 3]
+        x[i] = p
+    return x, p, w
+out = main(60)
+""",
+    "counts in a list": """
+def main(n):
+    c = [0, 0, 0, 0]
+    rng = np.random.default_rng(3)
+    x = np.zeros(n)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        c[rng.integers(4)] += 1
+        x[i] = c[1]
+    return x, c
+out = main(60)
+""",
+    "negative": """
+def main(n):
+    w = [1, 2, 5]
+    x = np.zeros(n)
+    p = 0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        p = (p + w[(p % 6) - 3]) % 50
+        x[i] = p
+    return x, p, w
+out = main(60)
+""",
+    "bools": """
+def main(n):
+    w = [True, False, True]
+    x = np.zeros(n)
+    p, q = 0, True
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        q = w[(p % 3)]
+        p = (p + i * 7) % 50
+        if q: x[i] = p
+    return x, p, w, q
+out = main(60)
+""",
+    "lists of lists": """
+def main(n):
+    w = [[1, 2], [3, 4], [-1, 0]]
+    x = np.zeros(n)
+    p = 0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        a, b = w[p % 3]
+        p = (p + a * 7 + w[i % 3][p % 2]) % 50
+        x[i] = p + b
+    return x, p, w
+out = main(60)
+""",
+    "NumPy numbers": """
+def main(n):
+    w = [np.float64(1), np.float64(2.5), np.float64(5)]
+    x = np.zeros(n)
+    p, q = 0, 0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        q = w[(p % 3)]
+        p = (p + i * 7) % 50
+        x[i] = q
+    return x, p, w, q
+out = main(60)
+""",
+    "a list of pairs at a traced index": """
+def main(n):
+    moves = [(0, 1), (1, 0), (0, -1), (-1, 0)]
+    rng = np.random.default_rng(3)
+    x = np.zeros((n, 2))
+    a, b = 0, 0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        da, db = moves[rng.integers(4)]
+        a += da
+        b += db
+        x[i] = a, b
+    return x, a, b, rng
+out = main(60)
+""",
+    "a list of weights in an inner loop": """
+def main(n):
+    w = [0.1, 0.2, 0.7]
+    x = np.linspace(0, 1, 8)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        for j in range(8):
+            x[j] = 0.5 * x[j] + w[(j + i) % 3]
+    return x, i, j
+out = main(40)
+""",
+    "an index error": """
+def main(n):
+    w = [1.0, 2.0, 3.0]
+    x = np.zeros(n)
+    p = 0.0
+    try:
+        for i in range(n):
+            if i == 2 or i == 3: look()
+            p = p * 0.5 + w[int(i / 15)]
+            x[i] = p
+    except IndexError as e:
+        return x, p, str(e), i
+    return x, p, w
+out = main(60)
+""",
+}
+
+LARGE = {  # Python's ints and errors
+    "list element": """
+def main(n):
+    w = [1, 2]
+    x = np.zeros(n)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        w[0] *= 3
+        x[i] = i * 0.5
+    return x, w
+out = main(70)
+""",
+    "dict element": """
+def main(n):
+    w = {"a": 1}
+    x = np.zeros(n)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        w["a"] *= 3
+        x[i] = i * 0.5
+    return x, w
+out = main(70)
+""",
+    "dict element plus": """
+def main(n):
+    w = {"a": 2**62}
+    x = np.zeros(n)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        w["a"] += 2**58
+        x[i] = i * 0.5
+    return x, w
+out = main(70)
+""",
+    "list element, plain assignment": """
+def main(n):
+    w = [1, 2]
+    x = np.zeros(n)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        w[0] = w[0] * 3
+        x[i] = i * 0.5
+    return x, w
+out = main(70)
+""",
+    "division by zero in an element": """
+def main(n):
+    w = [1.0, 2]
+    x = np.zeros(n)
+    try:
+        for i in range(n):
+            if i == 2 or i == 3: look()
+            w[0] /= (20 - i)
+            x[i] = i * 0.5
+    except ZeroDivisionError as e:
+        return x, w, str(e)
+    return x, w
+out = main(70)
+""",
+    "division by zero in an attribute": """
+class A: pass
+def main(n):
+    w = A()
+    w.a = 1.0
+    x = np.zeros(n)
+    try:
+        for i in range(n):
+            if i == 2 or i == 3: look()
+            w.a /= 40 - i
+            x[i] = i * 0.5
+    except ZeroDivisionError as e:
+        return x, w.a, str(e)
+out = main(70)
+""",
+}
+
+LEFT = {
+    "mixed": """
+def main(n):
+    w = [1, 2.5, 5]
+    x = np.zeros(n)
+    p, q = 0, 0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        q = w[(p % 3)]
+        p = (p + i * 7) % 50
+        x[i] = q
+    return x, p, w, q
+out = main(60)
+""",
+    "a row of a list of lists is written": """
+def main(n):
+    w = [[1, 2], [3, 4], [-1, 0]]
+    x = np.zeros(n)
+    p = 0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        row = w[p % 3]
+        row[0] = i % 4
+        p = (p + row[0] * 7) % 50
+        x[i] = p
+    return x, p, w
+out = main(60)
+""",
+}

@@ -53,8 +53,8 @@ class Loop:
     often it has ended during a trial. rounds: the bodies of so many rounds that exchanged names
     are back; a program runs a multiple of them. flags: variables that are True or False. watch:
     since when it is known to run. grown: names that may be those of lists which it changes; lists:
-    those that are; sites: where. body: the statements of a round, without blocks; modules: whose
-    `errstate` these used; tries: whether a `try` was among them. ready: programs of its rounds;
+    those that are; sites: where. body: the statements of a round, without blocks; blocks: what
+    these called; tries: whether some handled errors. ready: programs of its rounds;
     traced: one that has had no trial yet; traces: how many there were.
     spent: seconds of Python's when it was entered before; attempts: to take it because of these.
     price: seconds that a program must be worth, where one was traced too early. prepared: whether
@@ -84,7 +84,7 @@ class Loop:
     lists: set[str] = field(default_factory=set)
     sites: list[Site] = field(default_factory=list)
     body: list[ast.stmt] = field(default_factory=list)
-    modules: set[str] = field(default_factory=set)
+    blocks: set[str] = field(default_factory=set)
     tries: bool = False
     ready: list[Any] = field(default_factory=list)
     traced: Any = None
@@ -245,7 +245,7 @@ def _refusal(loop: Loop) -> str:
         if not all(isinstance(n, kinds) for n in ast.walk(s.target)):
             return "it binds other things than variables"
         loop.counters, loop.variables = _counters(s.target, s.iter), names(s.target).stores
-    loop.body, loop.modules, loop.tries = without_blocks(s.body)
+    loop.body, loop.blocks, loop.tries = without_blocks(s.body)
     head = [s.test] if isinstance(s, ast.While) else [s.target]
     parts = [n for part in (*head, *loop.body) for n in ast.walk(part)]
     calls = [n for n in parts if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 from lazynp._array import NDArray
-from lazynp._promotion._blocks import is_errstate
+from lazynp._promotion._blocks import check_used
 from lazynp._promotion._boxes import (
     BOXES,
     Boxes,
@@ -59,9 +59,8 @@ class Tracing:
         self._drawing, self._unequal = Draws, False
         self.moving: frozenset[Any] | None = None  # see `Boxes`; None: without objects
         check_sites(loop.sites, lists)
-        for name in loop.modules:
-            if not is_errstate(value_of(name, frame)):
-                raise CannotStage(f"`{name}.errstate` is not NumPy's")
+        for path in loop.blocks:
+            check_used(path, lambda n: value_of(n, frame))
         first = ""
         for _ in range(_ATTEMPTS):
             self._drew = False  # the trace has met random numbers

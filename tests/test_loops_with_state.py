@@ -15,6 +15,7 @@ from lazynp._promotion import _draw, _draws, _placed_draws, _running, _tapes, ta
 from tests.branching_programs import BRANCHING
 from tests.element_programs import LARGE, LEFT, READ
 from tests.method_programs import METHODS, METHODS_KEPT, SLOTS, SLOTS_KEPT
+from tests.object_programs import MADE, MADE_KEPT
 from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
 from tests.state_programs import BLOCKS, DRAWING, OBJECTS, STAYING
 
@@ -28,8 +29,8 @@ def test_loops_are_taken(name: str, tmp_path: Path) -> None:
     check(TAKEN[name], tmp_path)
 
 
-HELD = {**METHODS, **SLOTS}
-OTHERS = {**METHODS_KEPT, **SLOTS_KEPT}
+HELD = {**METHODS, **SLOTS, **MADE}
+OTHERS = {**METHODS_KEPT, **SLOTS_KEPT, **MADE_KEPT}
 
 
 @pytest.mark.parametrize("name", HELD)

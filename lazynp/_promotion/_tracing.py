@@ -179,8 +179,9 @@ class Tracing:
             drawn = [ended()]
         takes = (*given.names, *parameters, KEPT, ITEMS)
         function = rounds_function(
-            self._loop, frame, takes, self._items, head, first, last, slots, drawn
-        )
+            self._loop, frame, takes, self._items, head, first, last, slots,
+            given.tuples.results(self._loop.carried), drawn,
+        )  # fmt: skip
         self._code = function.__code__
         template = [*given.template, *template, histories, Taking(), ARRAY, ARRAY]
         program = Program(function, Listed(template, given.compact))

@@ -18,9 +18,10 @@ from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._stack import argument_node, zeros
 from lazynp.transforms._stage import weak_aval
-from lazynp.transforms.control._choice import apart, common_dtype, lossy
+from lazynp.transforms.control._choice import apart, common_dtype, lossy, refuse_after_write
 from lazynp.transforms.control._growing import Growth
 from lazynp.transforms.control._known import python_number
+from lazynp.transforms.control._records import Record, closed, is_frozen, is_new, opened
 from lazynp.transforms.control._state import (
     UNBOUND,
     CannotStage,
@@ -28,6 +29,7 @@ from lazynp.transforms.control._state import (
     bind,
     bind_all,
     cells_of,
+    fresh,
     kind,
     numeric,
     pythons,
@@ -65,8 +67,13 @@ class Carry:
         self.growth = growth or Growth(self.cells, names)  # before others refer to lists
         self.private = {n for n in names if _private(self.cells[n])}
         self.names, self.written, self.line = names, written, line
+        alone = {n for n in names if _is_alone(self.cells[n])}
         self.before = values_of(self.cells.values())
-        self.values: dict[str, Any] = {n: value_of(self.cells[n]) for n in names}
+        begun = {n: value_of(self.cells[n]) for n in names}
+        self.values: dict[str, Any] = {n: closed(v) for n, v in begun.items()}
+        self.objects = {n: v for n, v in begun.items() if v is not self.values[n]}
+        self.alone = alone & self.objects.keys()
+        self.begun: dict[str, Any] = {}  # with which a round begins
         self.kept: set[str] = {
             n for n in names if (n in written or n in kept) and _is_array(self.values[n])
         }
@@ -74,6 +81,8 @@ class Carry:
         self.weak: dict[str, list[bool]] = {}  # which leaves stay Python's numbers
         self.bound: set[str] = set()  # first bound in the loop, by every round
         self.unclear: set[str] = set()  # may be another array's memory afterwards
+        self.stays: dict[tuple[str, int], Any] = {}  # arrays that each round leaves in their places
+        self.outside: list[Any] = []  # arrays from outside that rounds bind to variables
         for n in names:
             v = self.values[n]
             if v is UNBOUND or n in self.kept:
@@ -95,7 +104,7 @@ class Carry:
             leaves, tree = tree_flatten(v)
             new = [new_array(x._read()) if type(x) is NDArray else x for x in leaves]
             made[n] = tree_unflatten(tree, new)
-            self.cells[n].cell_contents = made[n]
+            self.cells[n].cell_contents = self.begun[n] = opened(made[n])
         if self.grows:
             shared = [v for n, v in made.items() if n not in self.private]
             self.growth.begin(tree_flatten(shared)[0])
@@ -107,7 +116,7 @@ class Carry:
         if moved:
             self.kept -= moved
             raise Again
-        self.unclear = set()
+        self.unclear, self.stays, self.outside = set(), {}, []
         shown = self._shown()
         if self.grows:
             self.appended, self.unclear = self.growth.taken(shown, self.written, self.after)
@@ -123,10 +132,36 @@ class Carry:
             elif n not in made:
                 self._first(n, v)
             else:
+                v = self._record(n, v) if n in self.objects else v
+                self._note_staying(n, v, made[n], first[n])
                 self._written(n, made[n], first[n])
                 out[n] = self._same(n, v)
         self._refuse_aliases(out, made, shown)
         return out
+
+    def _note_staying(self, n: str, v: Any, made: Any, nodes: list[Any]) -> None:
+        """After the loop, these must be the same objects as before."""
+        begun = tree_flatten(made)[0]
+        for k, (x, old) in enumerate(zip(tree_flatten(v)[0], tree_flatten(self.values[n])[0])):
+            same = k < len(begun) and x is begun[k] and type(x) is NDArray
+            if same and x._node is nodes[k] and type(old) is NDArray:
+                self.stays[n, k] = old
+
+    def _record(self, n: str, v: Any) -> Any:
+        """The record of an object. After the loop it is another one than before: nobody must see
+        that.
+        """
+        start = self.values[n]
+        if v is self.begun[n]:
+            self.fixed.add(n)
+            self.values[n] = self.objects.pop(n)
+            raise Again
+        if not (self.least or n in self.alone or is_frozen(start)):
+            raise OtherType(f"line {self.line}: `{n}` ({_shown(start)}) changes, if there are rounds")
+        others = [m for m in self.names if m != n and value_of(self.cells[m]) is v]
+        if others or not is_new(v):
+            raise OtherType(f"line {self.line}: `{n}` ({_shown(start)}) is none that a round makes")
+        return closed(v)
 
     def _refuse_exchanges(self, made: dict[str, Any], first: dict[str, Any]) -> None:
         """The carry has no places in memory: an array from outside must not be written under the
@@ -160,7 +195,7 @@ class Carry:
             v = value_of(cell)
             if n not in self.names and v is not before:
                 continue  # the next round binds it before it reads it, and nothing reads it later
-            for x in [v] if type(v) is NDArray else tree_flatten(v)[0]:
+            for x in [v] if type(v) is NDArray else tree_flatten(closed(v))[0]:
                 if _is_array(x):
                     shown.setdefault(id(x._owner()), set()).add(n)
         return shown
@@ -174,23 +209,30 @@ class Carry:
         handles = local.recorder.handles  # type: ignore[attr-defined]
         begun = {id(x) for v in made.values() if type(v) is not NDArray for x in tree_flatten(v)[0]}
         for n, v in out.items():
-            arrays = list(filter(_is_array, tree_flatten(v)[0]))
-            if type(v) is not NDArray and (not self.least or any(id(x) in begun for x in arrays)):
-                self.unclear.add(n)
+            leaves = tree_flatten(v)[0]
+            arrays = list(filter(_is_array, leaves))
+            if type(v) is not NDArray:
+                moved = [x for k, x in enumerate(leaves) if (n, k) not in self.stays]
+                if any(id(x) in begun for x in moved) or arrays and not self.least:
+                    self.unclear.add(n)
             for x in [*arrays, *filter(_is_array, tree_flatten(self.values[n])[0])]:
                 owner = x._owner()
                 outside = handles.get(id(owner))
                 bad = outside is not None and owner._node is not outside[2]
                 if any(x is a for a in arrays):  # as the round leaves it
                     names = shown.get(id(owner), set())
-                    shared = len(names) > 1 or outside is not None
+                    again = sum(a._owner() is owner for a in arrays) > 1
+                    shared = len(names) > 1 or outside is not None or again
                     if shared or not _writeable(x):
                         self.unclear.add(n)
+                        self.outside += [outside[0]] if outside is not None else []
                     bad = bad or shared and not names.isdisjoint(self.written)
                 if bad:
                     raise CannotStage(
                         f"line {self.line}: `{n}` shows memory that is written in place; copy it"
                     )
+        for n in self.unclear & self.objects.keys() if self.least else ():
+            raise OtherType(f"line {self.line}: `{n}` holds an array that others hold as well")
 
     def _first(self, n: str, v: Any) -> None:
         """A variable that was not bound before the loop."""
@@ -258,6 +300,8 @@ class Carry:
     def finish(self, results: dict[str, Any], some: bool) -> None:
         """Bind the results. some: the loop has had rounds."""
         bind_all(self.cells.values(), self.before)
+        before = [x for n in self.names if n not in self.private | self.kept
+                  for x in tree_flatten(self.values[n])[0] if _is_array(x)]  # fmt: skip
         for n, v in results.items():
             leaves, tree = tree_flatten(v)
             made = [
@@ -266,12 +310,14 @@ class Carry:
             if n in self.unclear:  # a write would not reach the array that it shows
                 for x in filter(_is_array, made):
                     x._flags = {"readonly": True}
-            v = tree_unflatten(tree, made)
+                    for y in [*before, *self.outside]:
+                        refuse_after_write(y._owner(), x, f"line {self.line}: a loop")
+            v = tree_unflatten(tree, [self.stays.get((n, k), x) for k, x in enumerate(made)])
             if some and n in self.bound:
                 v = v.value
-            elif some and self.weak[n] == [True]:
+            elif some and self.weak[n] == [True] and n not in self.objects:
                 v = python_number(v, self.values[n])
-            bind(self.cells[n], v)
+            bind(self.cells[n], fresh(opened(v)) if n in self.objects else v)
         if self.grows and self.growth.growing:
             self.growth.extend(self.least)
 
@@ -307,8 +353,15 @@ def _private(cell: Any) -> bool:
     return inside and x._base is None
 
 
+def _is_alone(cell: Any) -> bool:
+    """Whether only this variable refers to its value, an object that was made here."""
+    if value_of(cell) is UNBOUND or not is_new(cell.cell_contents):
+        return False
+    return counts([cell.cell_contents])[0] == COUNTED + 2  # that of `session.fresh`
+
+
 def _shown(x: Any) -> str:
-    return "nothing" if x is UNBOUND else kind(x)
+    return "nothing" if x is UNBOUND else x.kind.__name__ if type(x) is Record else kind(x)
 
 
 def _settles(a: Aval, b: Aval) -> np.dtype[Any] | None:

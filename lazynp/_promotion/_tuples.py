@@ -95,7 +95,8 @@ class Tuples:
             leaves, tree = tree_flatten(made)
             old = tree_flatten(closed(before(name)))[0]
             pairs = enumerate(zip(leaves, old, strict=True))
-            made = tree_unflatten(tree, [y if (name, k) in self.stays else x for k, (x, y) in pairs])
+            leaves = [y if (name, k) in self.stays else x for k, (x, y) in pairs]
+            made = tree_unflatten(tree, leaves)
         record = self._trees[name][0]
         return _object(record, made) if type(record) is Record else made
 

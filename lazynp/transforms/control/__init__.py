@@ -77,9 +77,8 @@ for _function in (
 operators.append(_Operators)
 
 __all__ = [
-    "PURE", "STANDING", "CannotStage", "Door", "Front", "Record", "TooLong", "bounds_only", "closed",
-    "converted", "copied", "fresh",
-    "front_of", "inner_codes", "is_rewritten", "jumps",
-    "is_users", "names", "opened", "place", "plain_of", "pythons", "session", "transplanted", "undecided",
-    "whole_tree",
+    "PURE", "STANDING", "CannotStage", "Door", "Front", "Record", "TooLong", "bounds_only",
+    "closed", "converted", "copied", "fresh", "front_of", "inner_codes", "is_rewritten",
+    "is_users", "jumps", "names", "opened", "place", "plain_of", "pythons", "session",
+    "transplanted", "undecided", "whole_tree",
 ]  # fmt: skip

@@ -157,7 +157,7 @@ class Carry:
             self.values[n] = self.objects.pop(n)
             raise Again
         if not (self.least or n in self.alone or is_frozen(start)):
-            raise OtherType(f"line {self.line}: `{n}` ({_shown(start)}) changes, if there are rounds")
+            raise OtherType(f"line {self.line}: `{n}` ({_shown(start)}) may change, or stay")
         others = [m for m in self.names if m != n and value_of(self.cells[m]) is v]
         if others or not is_new(v):
             raise OtherType(f"line {self.line}: `{n}` ({_shown(start)}) is none that a round makes")

@@ -46,7 +46,8 @@ class Loop:
     `with` around it. stored: names that a round may bind, in Python. read: names that the program
     takes. carried: those that it gives back, because a later round may read them. aliased: those
     that may get a second name; renewed: ... that each round must bind to another array. written:
-    those of arrays that are written in place. variables: those of the loop; counters: numbers
+    those of arrays that are written in place. always: those that each round binds, and that are not
+    written. variables: those of the loop; counters: numbers
     among them.
     events: the tests by which a round has effects, each with its names. stops: whether a program
     may stop before the last of its rounds; wary: at any `if` that calls something. left_early: how
@@ -70,6 +71,7 @@ class Loop:
     aliased: set[str] = field(default_factory=set)
     renewed: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
+    always: set[str] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
     counters: set[str] = field(default_factory=set)
     events: list[tuple[CodeType, frozenset[str]]] = field(default_factory=list)
@@ -284,6 +286,7 @@ def describe(loop: Loop, lists: set[str], wary: bool = False, rate: float = 0.0)
     has_effects = lambda s: _is_event(s, loop) or _stops(s, loop)  # noqa: E731
     rewriting = Rewriting(loop.body, lists, has_effects, rate)
     loop.lists, loop.sites, loop.events = lists, rewriting.sites, []
+    loop.always = rewriting.always
     body = _Leaving(loop).block(_without_events(rewriting.body, loop))
     test = loop.test
     if test is not None:

@@ -43,7 +43,8 @@ def rounds_function(
     """
     sites = loop.sites
     rounds = _bodies(loop, items, first, last)
-    body = [*begun(sites, loop.carried, loop.renewed), *rounds, *ended(sites, loop.renewed)]
+    body = [*begun(sites, loop.carried, loop.renewed), *rounds, 
+            *ended(sites, (*loop.carried, *slots), loop.renewed)]  # fmt: skip
     made: list[ast.stmt] = []
     more: list[ast.expr] = []
     if loop.stops:

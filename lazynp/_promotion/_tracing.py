@@ -139,7 +139,7 @@ class Tracing:
         sites, draws = self._loop.sites, self.draws
         for s in sites:  # of a trace before
             s.spec, s.leaves, s.begun, s.rounds = None, [], False, 1
-        histories = Histories(sites)
+        histories = Histories(sites, self._loop.always)
         if sites or draws is not None:
             probe, _ = self._traced(frame, histories)
             step = 1 if self._items is None else self._items.step

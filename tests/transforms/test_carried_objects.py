@@ -145,3 +145,17 @@ def picked(np: Any, u: Any) -> Any:
 def test_a_name_that_a_loop_may_have_moved_is_not_used_after_a_write(f: Callable[..., Any]) -> None:
     with pytest.raises(TypeError, match="a loop gives an array another name"):
         np.jit(lambda u: f(np, u))(np.array([1.0, 2, 3]))
+
+
+def test_an_array_of_a_list_that_has_another_name_is_not_written() -> None:
+    def f(x: Any) -> Any:
+        prev, h = x, []
+        for _ in range(30):
+            prev = x
+            x = x * 0.5 + prev[0]
+            h.append(x)
+        prev[0] = 7
+        return h
+
+    with pytest.raises(ValueError, match="read-only"):
+        np.jit(f)(np.array([1.0, 2, 3]))

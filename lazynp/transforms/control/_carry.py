@@ -176,7 +176,9 @@ class Carry:
                 m = came[m]
             if names <= self.private:
                 continue
-            if m is not None or self.least < len(names) or not _writeable(value_of(self.cells[n])):
+            in_list = self.grows and self.growth.growing and came[n] not in (None, n)
+            few = m is not None or self.least < len(names)
+            if in_list or few or not _writeable(value_of(self.cells[n])):
                 self.unclear.add(n)
             if made[n]._node is first[n][0] and (m is None or names.isdisjoint(self.written)):
                 continue

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 READ = {
+    "arrays": """
+xs = [np.zeros(2), np.ones(2)]
+for i in range(30):
+    if i == 2 or i == 3: look()
+    xs[0] = xs[0] + xs[1]
+""",
     "changed at a known place, read at a traced one": """
 def main(n):
     w = [1.0, 2.0, 3.0]

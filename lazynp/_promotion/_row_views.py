@@ -1,5 +1,5 @@
-"""Views that rounds append to lists: `history.append(x[1:])`. The rows are the arrays that they show,
-so that each view has its array, as in Python.
+"""Views that rounds append to lists: `history.append(x[1:])`. The rows are the arrays that they
+show, so that each view has its array, as in Python.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def find_holders(
     owners: Sequence[tuple[Any, Any, bool]], variables: dict[str, Any], always: Container[str]
 ) -> None:
     """Tell the sites of views which variable has the array that the newest view shows. owners: the
-    site, the array that it has got or a view of, and whether it is a view. variables: those that are
-    carried, after a round. always: those that each round binds anew, and whose arrays nothing
-    writes: another would show what becomes of the array, or lets others write it.
+    site, the array that it has got or a view of, and whether it is a view. variables: those that
+    are carried, after a round. always: those that each round binds anew, and whose arrays nothing
+    writes; others would show what becomes of the array.
     """
     for k, (site, owner, is_view) in enumerate(owners):
         if not is_view:

@@ -305,14 +305,6 @@ for n in range(60):
     if rng.random() < 0.5:
         x += rng.integers(0, 9, size=3)
 """,
-    "a place in a branch that the rounds compute": """
-rng = np.random.default_rng(1)
-k = 3
-for n in range(60):
-    if n == 2 or n == 3: look()
-    if rng.random() < 0.5:
-        k = 1 + rng.integers(k + 2)
-""",
     "a size that the rounds change": """
 rng = np.random.default_rng(1)
 x, k = 0.0, 1

@@ -12,6 +12,7 @@ import pytest
 
 import lazynp as np
 from lazynp._promotion import _draw, _draws, _placed_draws, _running, _tapes, taken
+from tests.bounded_programs import BOUNDED, BOUNDED_LEFT
 from tests.branching_programs import BRANCHING
 from tests.element_programs import LARGE, LEFT, READ
 from tests.method_programs import METHODS, METHODS_KEPT, SLOTS, SLOTS_KEPT
@@ -44,9 +45,9 @@ def test_objects_that_change_in_other_ways(name: str, tmp_path: Path) -> None:
     assert_alike(run(source, np, tmp_path), run(source, numpy, tmp_path))
 
 
-@pytest.mark.parametrize("name", [*STAYING, *LEFT])
+@pytest.mark.parametrize("name", [*STAYING, *LEFT, *BOUNDED_LEFT])
 def test_loops_that_stay_with_python(name: str, tmp_path: Path) -> None:
-    check((STAYING | LEFT)[name], tmp_path, taking=False)
+    check((STAYING | LEFT | BOUNDED_LEFT)[name], tmp_path, taking=False)
 
 
 @pytest.mark.parametrize("rounds", ["few", "many"])
@@ -58,6 +59,15 @@ def test_numbers_in_lists_and_dicts_are_pythons(
     monkeypatch.setattr(_running, "_CHUNK", 1.0 if rounds == "many" else 1e-9)
     assert_alike(run(LARGE[name], np, tmp_path), run(LARGE[name], numpy, tmp_path))
     assert taken
+
+
+@pytest.mark.parametrize("rounds", ["few", "many"])
+@pytest.mark.parametrize("name", BOUNDED)
+def test_integers_between_bounds_that_rounds_compute(
+    name: str, rounds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_running, "_CHUNK", 1.0 if rounds == "many" else 1e-9)
+    check(BOUNDED[name], tmp_path)
 
 
 @pytest.mark.parametrize("name", ["the global generator", "normal numbers come in pairs"])

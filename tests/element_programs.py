@@ -233,3 +233,144 @@ def main(n):
 out = main(60)
 """,
 }
+
+CONSTANTS = {
+    "global list": """
+W = [1, 2, 5]
+def main(n):
+    x = np.zeros(n)
+    p = 0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        p = (p + W[p % 3]) % 50
+        x[i] = p
+    return x, p
+out = main(60)
+""",
+    "global dict": """
+P = {"dt": 0.1, "k": [1.0, 2.0], "name": "a"}
+def step(x): return x + P["dt"] * P["k"][0]
+def main(n):
+    x = np.zeros(3)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        x = step(x) * 0.9
+    return x
+out = main(60)
+""",
+    "changed in between": """
+W = [1, 2, 5]
+def main(n):
+    x = np.zeros(n)
+    p = 0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        p = (p + int(W[p % 3])) % 50
+        x[i] = p
+    return x, p
+out = [main(60)]
+W[1] = 7
+out.append(main(60))
+W.append(3)
+out.append(main(60))
+W[0] = 1.0
+out.append(main(60))
+W[0] = True
+out.append(main(60))
+""",
+    "bound to a variable": """
+W = [1, 2, 5]
+def main(n):
+    x, w = np.zeros(n), None
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        w = W
+        x[i] = w[i % 3] + x[i - 1]
+    w.append(3)
+    return x
+out = main(100), W
+""",
+    "a closure": """
+def make():
+    w = [0.1, 0.2, 0.7]
+    def f(x, i): return x * 0.5 + w[i % 3]
+    return f, w
+def main(n, f, w):
+    x = np.zeros(3)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        x = f(x, i)
+    return x
+f, w = make()
+out = [main(40, f, w)]
+w[1] = 4
+out.append(main(40, f, w))
+del f
+""",
+    "a class": """
+class Model:
+    weights = [0.1, 0.2, 0.7]
+    names = {"a": 1}
+    def __init__(self): self.x = np.zeros(3)
+    def step(self, i): self.x = self.x * 0.5 + self.weights[i % 3] + self.names["a"]
+def main(n):
+    m = Model()
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        m.step(i)
+    return m.x
+out = [main(40)]
+Model.weights[1] = 4
+out.append(main(40))
+""",
+}
+
+CONSTANTS_LEFT = {
+    "appended in the loop": """
+W = [1, 2, 5]
+def last(): return W[-1] + len(W)
+def main(n):
+    x = np.zeros(n)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        x[i] = last() + x[i - 1]
+        W.append(i)
+    return x
+out = main(100)
+""",
+    "another name of it": """
+W = [1, 2, 5]
+def first(): return W[0]
+def main(n, v):
+    x = np.zeros(n)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        x[i] = first() + x[i - 1]
+        v[0] += 1
+    return x
+out = main(100, W), W
+""",
+    "another name of it, appended": """
+W = [1, 2, 5]
+def first(): return len(W)
+def main(n, v):
+    x = np.zeros(n)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        x[i] = first() + x[i - 1]
+        v.append(i)
+    return x
+out = main(100, W), W
+""",
+    "appended itself": """
+W = [1, 2, 5]
+def main(n):
+    x, h = np.zeros(n), []
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        x[i] = W[i % 3] + x[i - 1]
+        h.append(W)
+    return x, h, h[3] is h[4], h[-1] is W
+out = main(100)
+""",
+}

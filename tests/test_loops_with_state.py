@@ -14,7 +14,7 @@ import lazynp as np
 from lazynp._promotion import _draw, _draws, _placed_draws, _running, _tapes, taken
 from tests.bounded_programs import BOUNDED, BOUNDED_LEFT
 from tests.branching_programs import BRANCHING
-from tests.element_programs import LARGE, LEFT, READ
+from tests.element_programs import CONSTANTS, CONSTANTS_LEFT, LARGE, LEFT, READ
 from tests.method_programs import METHODS, METHODS_KEPT, SLOTS, SLOTS_KEPT
 from tests.object_programs import MADE, MADE_KEPT
 from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
@@ -22,7 +22,7 @@ from tests.state_programs import BLOCKS, DRAWING, OBJECTS, STAYING
 
 pytestmark = MARKS
 DRAWS = {**DRAWING, **BRANCHING}
-TAKEN = {**DRAWS, **BLOCKS, **OBJECTS, **READ}
+TAKEN = {**DRAWS, **BLOCKS, **OBJECTS, **READ, **CONSTANTS}
 
 
 @pytest.mark.parametrize("name", TAKEN)
@@ -30,6 +30,7 @@ def test_loops_are_taken(name: str, tmp_path: Path) -> None:
     check(TAKEN[name], tmp_path)
 
 
+STAYS = {**STAYING, **LEFT, **BOUNDED_LEFT, **CONSTANTS_LEFT}
 HELD = {**METHODS, **SLOTS, **MADE}
 OTHERS = {**METHODS_KEPT, **SLOTS_KEPT, **MADE_KEPT}
 
@@ -45,9 +46,9 @@ def test_objects_that_change_in_other_ways(name: str, tmp_path: Path) -> None:
     assert_alike(run(source, np, tmp_path), run(source, numpy, tmp_path))
 
 
-@pytest.mark.parametrize("name", [*STAYING, *LEFT, *BOUNDED_LEFT])
+@pytest.mark.parametrize("name", STAYS)
 def test_loops_that_stay_with_python(name: str, tmp_path: Path) -> None:
-    check((STAYING | LEFT | BOUNDED_LEFT)[name], tmp_path, taking=False)
+    check(STAYS[name], tmp_path, taking=False)
 
 
 @pytest.mark.parametrize("rounds", ["few", "many"])

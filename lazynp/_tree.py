@@ -27,6 +27,10 @@ def register_pytree_node(
     _leaves.discard(nodetype)
 
 
+def is_registered(kind: type) -> bool:
+    return kind in _registry
+
+
 def register_pytree_node_class(kind: type[T]) -> type[T]:
     """A decorator for classes with `tree_flatten()` and `tree_unflatten(aux, children)`."""
     register_pytree_node(kind, lambda x: x.tree_flatten(), kind.tree_unflatten)  # type: ignore[attr-defined]

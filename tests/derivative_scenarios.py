@@ -527,7 +527,18 @@ def wrapped() -> Any:
         yield np.jacrev(clipped)(data(k, 3)), clipped(data(k, 3))
 
 
+def reads_a_global_list() -> Any:
+    def f(x: Any) -> Any:
+        return (x * len(LOG)).sum()
+
+    for k in range(5):
+        LOG.append(k)
+        yield np.grad(f)(data(k, 3))
+    LOG.clear()
+
+
 COMPILED = [
+    reads_a_global_list,
     descends, descends_in_place, batches_in_closures, batches_of_numpy, two_names_of_one_code,
     trees, named_trees, branches, loops_in_place, sizes_that_vary, shapes_that_alternate, numbers,
     complex_values, float32, auxiliary, several_arguments, one_array_twice, views_and_orders,
@@ -659,16 +670,6 @@ def writes_a_global_array() -> Any:
     yield TOTALS.copy()
 
 
-def reads_a_global_list() -> Any:
-    def f(x: Any) -> Any:
-        return (x * len(LOG)).sum()
-
-    for k in range(5):
-        LOG.append(k)
-        yield np.grad(f)(data(k, 3))
-    LOG.clear()
-
-
 def reads_names_of_a_module() -> Any:
     """They are attributes as well, so they are no inputs."""
     global GAIN
@@ -780,6 +781,6 @@ UNTIL_CHANGED = [
 IN_PYTHON = [
     prints, appends, counts, counts_in_an_attribute, counts_globally, sets_an_item,
     writes_its_argument, writes_another_argument, writes_a_captured_array, writes_a_global_array,
-    reads_a_global_list, draws, draws_of_numpy, draws_of_a_generator, asks_the_clock,
+    draws, draws_of_numpy, draws_of_a_generator, asks_the_clock,
     sets_errstate, keeps_an_array, gives_an_object, exhausts_an_iterator,
 ]  # fmt: skip

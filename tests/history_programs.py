@@ -323,13 +323,6 @@ for k in range(40):
         x = x + 1
 xs[0][0] = 7
 """,
-    "a view": """
-x, xs = np.ones((2, 2)), []
-for k in range(40):
-    if k == 2 or k == 3: look()
-    x = x + 1
-    xs.append(x[0])
-""",
     "a view of what changes": """
 x, xs = np.ones((2, 2)), []
 for k in range(40):

@@ -383,3 +383,113 @@ def main(s):
 out = main((np.ones(3),))
 """,
 }
+
+COMPREHENSIONS = {  # from Python 3.12 on, their variables lie in the frame of the function
+    "own name is the function's, bound before": """
+def main(n):
+    x, v = np.linspace(0, 1, 5), 3.0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        x = np.array([v * 0.5 + 0.1 for v in x])
+    return x, v, i
+out = main(40)
+""",
+    "own name is the function's, bound in the loop": """
+def main(n):
+    x, v = np.linspace(0, 1, 5), 3.0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        x = np.array([v * 0.5 + 0.1 for v in x])
+        v = v * 0.9 + x[0]
+    return x, v, i
+out = main(40)
+""",
+    "own name is an array": """
+def main(n):
+    x = np.linspace(0, 1, 5)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        x = np.array([x * 0.5 + 0.1 for x in x])
+    return x, i
+out = main(40)
+""",
+    "own name is the loop's": """
+def main(n):
+    x, s = np.linspace(0, 1, 5), 0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        x = x * 0.9 + sum([x[i] for i in range(3)])
+        s += i
+    return x, i, s
+out = main(40)
+""",
+    "nested and conditions": """
+def main(n):
+    x, w = np.linspace(0, 1, 4), [1, 2, 3]
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        rows = [sum([a * b for b in w]) * 0.01 for a in range(5) if a != 3]
+        x = x * 0.9 + np.array(rows)
+    return x, i
+out = main(40)
+""",
+    "a generator": """
+def main(n):
+    x, w = np.linspace(0, 1, 4), (0.1, 0.2, 0.3)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        x = x * 0.9 + sum(a * x[0] for a in w)
+        m = max(x[j] for j in range(4))
+    return x, i, m
+out = main(40)
+""",
+    "while": """
+def main(n):
+    x, i = np.linspace(0, 1, 5), 0
+    while i < n:
+        if i == 2 or i == 3: look()
+        x = np.array([v * 0.5 + 0.1 for v in x])
+        i += 1
+    return x, i
+out = main(40)
+""",
+    "history": """
+def main(n):
+    x, rows = np.linspace(0, 1, 5), []
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        x = np.array([v * 0.5 + 0.1 for v in x])
+        rows.append([float(v) for v in x])
+    return x, rows
+out = main(40)
+""",
+    "dict and set": """
+def main(n):
+    x = np.linspace(0, 1, 4)
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        d = {k: x * k for k in range(3)}
+        x = 0.1 * d[1] + 0.2 * d[2] + len({j % 2 for j in range(5)})
+    return x, i
+out = main(40)
+""",
+    "module level, own name bound": """
+x, n, v = np.linspace(0, 1, 5), 30, 2
+for i in range(n):
+    if i == 2 or i == 3: look()
+    x = np.array([v * 0.5 + 0.1 for v in x]) + v
+    v += 1
+out = x, i, v
+""",
+    "a comprehension in the outer loop": """
+def main(n):
+    x = np.linspace(0, 1, 4)
+    for i in range(n):
+        w = np.array([float(k) for k in range(4)])
+        for j in range(30):
+            if j == 2 or j == 3: look()
+            x[j % 4] = 0.5 * x[j % 4] + w[j % 4]
+    return x, i, j, w
+out = main(3)
+""",
+}

@@ -310,6 +310,12 @@ def reads_a_list(x):
     return x
 
 
+def gives_a_list_back(x):
+    for _ in range(20):
+        x = x * 0.5
+    return x, LOG
+
+
 def reshapes_its_argument(x):
     for _ in range(20):
         x += 1
@@ -399,7 +405,7 @@ def strange_types(x):
 
 REFUSED = [
     prints, appends_outside, draws, draws_of_numpy, draws_of_generator, asks_the_clock,
-    counts_globally, sets_an_attribute, reads_a_list, reshapes_its_argument,
+    counts_globally, sets_an_attribute, gives_a_list_back, reshapes_its_argument,
     freezes_its_argument, shared_results, returns_a_function, returns_an_object,
     keeps_what_it_saw, imports, sets_errstate, formats, reads_an_array_of_numpys,
     writes_a_global_array, reads_a_computed_attribute, reads_a_class_with_a_metaclass,

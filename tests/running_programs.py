@@ -341,12 +341,6 @@ for i in range(30):
     except:
         x = x * 1
 """,
-    "a list": """
-xs = [np.zeros(2), np.ones(2)]
-for i in range(30):
-    if i == 2 or i == 3: look()
-    xs[0] = xs[0] + xs[1]
-""",
 }
 
 

@@ -123,6 +123,30 @@ def main(x):
     return x, i
 out = main(np.arange(4.0))
 """,
+    "suppress": """
+from contextlib import suppress
+def main(n):
+    x, t = np.linspace(0, 1, 5), 0.0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        with suppress(ZeroDivisionError):
+            t = 1 / (i - 7) + float(x[0])
+        x = x * 0.5 + 0.1
+    return x, t, i
+out = main(40)
+""",
+    "suppress an index error": """
+def main(n):
+    import contextlib as c
+    x, t = np.linspace(0, 1, 15), 0.0
+    for i in range(n):
+        if i == 2 or i == 3: look()
+        with c.suppress(IndexError, KeyError), np.errstate(all="ignore"):
+            x[i] = x[i] * 0.5 + 1
+            t += 1.0
+    return x, t, i
+out = main(40)
+""",
     "try around a solver": """
 def main(x):
     fails = 0
@@ -281,14 +305,6 @@ for n in range(60):
     if rng.random() < 0.5:
         x += rng.integers(0, 9, size=3)
 """,
-    "a place in a branch that the rounds compute": """
-rng = np.random.default_rng(1)
-k = 3
-for n in range(60):
-    if n == 2 or n == 3: look()
-    if rng.random() < 0.5:
-        k = 1 + rng.integers(k + 2)
-""",
     "a size that the rounds change": """
 rng = np.random.default_rng(1)
 x, k = 0.0, 1
@@ -347,6 +363,24 @@ for n in range(40):
     if n == 2 or n == 3: look()
     with np.errstate(divide="raise"):
         x = 0.5 * x + 1 / x
+""",
+    "suppress of everything": """
+from contextlib import suppress
+x = np.zeros(3)
+for n in range(40):
+    if n == 2 or n == 3: look()
+    with suppress(BaseException):
+        x = x * 0.5 + n
+""",
+    "another suppress": """
+from contextlib import nullcontext
+def suppress(kind):
+    return nullcontext()
+x = np.zeros(3)
+for n in range(40):
+    if n == 2 or n == 3: look()
+    with suppress(IndexError):
+        x = x * 0.5 + n
 """,
     "another with": """
 class Block:

@@ -14,6 +14,7 @@ from lazynp._promotion import _histories, _running, taken
 from tests.history_programs import FAILING, REFUSED, TAKEN, program
 from tests.naming_programs import PICKED, PICKED_KEPT
 from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
+from tests.view_programs import VIEWS, VIEWS_LEFT
 
 pytestmark = MARKS
 
@@ -21,6 +22,20 @@ pytestmark = MARKS
 @pytest.mark.parametrize("name", TAKEN)
 def test_lists_hold_what_python_appends(name: str, tmp_path: Path) -> None:
     check(TAKEN[name], tmp_path)
+
+
+@pytest.mark.parametrize("rounds", ["few", "many"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_show_their_arrays(
+    name: str, rounds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_running, "_CHUNK", 1.0 if rounds == "many" else 1e-9)
+    check(VIEWS[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", VIEWS_LEFT)
+def test_views_that_stay_with_python(name: str, tmp_path: Path) -> None:
+    check(VIEWS_LEFT[name], tmp_path, taking=False)
 
 
 @pytest.mark.parametrize("name", REFUSED)

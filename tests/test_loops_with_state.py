@@ -12,14 +12,17 @@ import pytest
 
 import lazynp as np
 from lazynp._promotion import _draw, _draws, _placed_draws, _running, _tapes, taken
+from tests.bounded_programs import BOUNDED, BOUNDED_LEFT
 from tests.branching_programs import BRANCHING
+from tests.element_programs import CONSTANTS, CONSTANTS_LEFT, LARGE, LEFT, READ
 from tests.method_programs import METHODS, METHODS_KEPT, SLOTS, SLOTS_KEPT
+from tests.object_programs import MADE, MADE_KEPT
 from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
 from tests.state_programs import BLOCKS, DRAWING, OBJECTS, STAYING
 
 pytestmark = MARKS
 DRAWS = {**DRAWING, **BRANCHING}
-TAKEN = {**DRAWS, **BLOCKS, **OBJECTS}
+TAKEN = {**DRAWS, **BLOCKS, **OBJECTS, **READ, **CONSTANTS}
 
 
 @pytest.mark.parametrize("name", TAKEN)
@@ -27,8 +30,9 @@ def test_loops_are_taken(name: str, tmp_path: Path) -> None:
     check(TAKEN[name], tmp_path)
 
 
-HELD = {**METHODS, **SLOTS}
-OTHERS = {**METHODS_KEPT, **SLOTS_KEPT}
+STAYS = {**STAYING, **LEFT, **BOUNDED_LEFT, **CONSTANTS_LEFT}
+HELD = {**METHODS, **SLOTS, **MADE}
+OTHERS = {**METHODS_KEPT, **SLOTS_KEPT, **MADE_KEPT}
 
 
 @pytest.mark.parametrize("name", HELD)
@@ -42,9 +46,29 @@ def test_objects_that_change_in_other_ways(name: str, tmp_path: Path) -> None:
     assert_alike(run(source, np, tmp_path), run(source, numpy, tmp_path))
 
 
-@pytest.mark.parametrize("name", STAYING)
+@pytest.mark.parametrize("name", STAYS)
 def test_loops_that_stay_with_python(name: str, tmp_path: Path) -> None:
-    check(STAYING[name], tmp_path, taking=False)
+    check(STAYS[name], tmp_path, taking=False)
+
+
+@pytest.mark.parametrize("rounds", ["few", "many"])
+@pytest.mark.parametrize("name", LARGE)
+def test_numbers_in_lists_and_dicts_are_pythons(
+    name: str, rounds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have any size, and raise their own errors. rounds: that a program runs at once."""
+    monkeypatch.setattr(_running, "_CHUNK", 1.0 if rounds == "many" else 1e-9)
+    assert_alike(run(LARGE[name], np, tmp_path), run(LARGE[name], numpy, tmp_path))
+    assert taken
+
+
+@pytest.mark.parametrize("rounds", ["few", "many"])
+@pytest.mark.parametrize("name", BOUNDED)
+def test_integers_between_bounds_that_rounds_compute(
+    name: str, rounds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_running, "_CHUNK", 1.0 if rounds == "many" else 1e-9)
+    check(BOUNDED[name], tmp_path)
 
 
 @pytest.mark.parametrize("name", ["the global generator", "normal numbers come in pairs"])

@@ -126,6 +126,18 @@ def test_what_python_could_notice_is_refused(f: Any) -> None:
     assert front_of(f) is None or not hot.cases  # Python has the function back, or no case arose
 
 
+def test_a_list_of_constants_is_compared_before_each_call() -> None:
+    f, log = programs.reads_a_list, programs.LOG
+    hot = front(f)
+    try:
+        for count in (1, 1, 1, 2, 2):
+            log[:] = range(count)
+            assert f(np.ones(2))[0] == count**20
+        assert hot.programs
+    finally:
+        log.clear()
+
+
 def test_attributes_of_functions_are_read_anew() -> None:
     f, of = programs.reads_an_attribute_of_a_function, programs.reads_an_array_of_numpys
     hot = front(f)

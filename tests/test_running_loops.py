@@ -14,7 +14,15 @@ import pytest
 
 import lazynp as np
 from lazynp._promotion import _clock, _running, taken
-from tests.naming_programs import KEPT, SECOND, SHARING, STAYING, TUPLES, TUPLES_KEPT
+from tests.naming_programs import (
+    COMPREHENSIONS,
+    KEPT,
+    SECOND,
+    SHARING,
+    STAYING,
+    TUPLES,
+    TUPLES_KEPT,
+)
 from tests.running import MARKS, assert_alike, blocks, check, every_loop, run  # noqa: F401
 from tests.running_programs import FAILING, REFUSED, TAKEN, program
 
@@ -26,15 +34,13 @@ def test_a_loop_that_was_taken_leaves_what_python_leaves(name: str, tmp_path: Pa
     check(TAKEN[name], tmp_path)
 
 
-SHOWN = {**SHARING, **SECOND, **TUPLES}
+SHOWN = {**SHARING, **SECOND, **TUPLES, **COMPREHENSIONS}
 HIDDEN = {**STAYING, **KEPT}
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_variables_with_other_names(name: str, tmp_path: Path) -> None:
-    # from Python 3.12 on, the variable of a comprehension is the function's: such a loop is left
-    inlined = sys.version_info >= (3, 12) and name.startswith("a comprehension")
-    check(SHOWN[name], tmp_path, taking=not inlined)
+    check(SHOWN[name], tmp_path)
 
 
 @pytest.mark.parametrize("name", TUPLES_KEPT)

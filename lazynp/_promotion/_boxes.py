@@ -22,7 +22,7 @@ from lazynp._promotion._generators import is_generator
 from lazynp._promotion._objects import Unread, attributes, bare, is_plain, put
 from lazynp._recorder import local
 from lazynp._tree import register_pytree_node
-from lazynp.transforms.control import CannotStage, session
+from lazynp.transforms.control import CannotStage, place, session, undecided
 
 BOXES = ".boxes"  # the function's name of the `Boxes`
 _MOST = 64  # parts of one object
@@ -53,6 +53,12 @@ class _Dict(dict[Any, Any]):
 
 class _List(list[Any]):
     """The stand-in of a list."""
+
+    def __setitem__(self, k: Any, value: Any) -> None:
+        if undecided(k):
+            place(self, k, value)
+        else:
+            super().__setitem__(k, value)
 
 
 class _Deque:

@@ -102,6 +102,8 @@ class Draws:
         name = method.__name__
         if name in _STANDARD and any(map(self._moves, (*args, *kwargs.values()))):
             return self._scaled(method, args, kwargs)
+        if name == "integers" and any(map(self._moves, (*args, *kwargs.values()))):
+            return self._bounded(method, args, kwargs)
         if kwargs.get("out") is not None:
             raise CannotStage(f"`{name}` draws into an array")
         draw = Draw(
@@ -109,6 +111,11 @@ class Draws:
             {k: self._argument(v) for k, v in kwargs.items()},
         )  # fmt: skip
         return self._drawn_by(draw)
+
+    def _bounded(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Ints between bounds that the rounds compute: they take words as these say."""
+        self.unequal = True
+        raise CannotStage("draws `integers` between bounds that the rounds compute")
 
     def _drawn_by(self, draw: Draw) -> Any:
         """The numbers of a draw of this round."""

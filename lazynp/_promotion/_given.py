@@ -326,6 +326,7 @@ class Again:
         self.bound: list[tuple[CellType, Any]] = []
         self.scopes: dict[int, dict[str, Any]] = {}  # by id of the global names they stand for
         self.objects = [bare(cls) for cls, _ in given.specs]
+        self.kept: list[Any] = []  # lists and dicts from outside, which no program makes
         self.before: dict[tuple[int, str], Any] = {}
         for k, (_, parts) in enumerate(given.specs):
             for name, spec in parts:

@@ -2,7 +2,7 @@
 
 A trace keeps the values of global names, of closures, of defaults and of the attributes of classes
 and global objects. Before each call the program compares them. What may change without its name
-being bound again, such as a list, is refused.
+being bound again is refused, but for lists and dicts of constants (`_constants`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import NDArray, Scalar
+from lazynp._promotion._constants import Constants, constants_of
 from lazynp._promotion._generators import is_generator
 from lazynp._promotion._objects import MISSING, MOST, is_plain, slots_of
 from lazynp.functions._ufunc import ufunc
@@ -89,6 +90,7 @@ class Guards:
         self._attributes: set[int] = set()  # names that are read as attributes
         self._changing: list[tuple[dict[str, Any], str]] = []
         self.objects: list[Any] = []  # plain objects that global names refer to
+        self.constants: list[Constants] = []  # ... lists and dicts
         self._names: list[tuple[dict[str, Any], str, Any]] = []
         self._cells: list[tuple[CellType, Any]] = []
         self._given = given
@@ -147,8 +149,15 @@ class Guards:
             elif not inside and value is not MISSING:
                 if type(scope) is not dict:
                     value = self._unwrapped(value, name)
-                check(value, f"`{name}`")
+                if not self._is_constant(value):
+                    check(value, f"`{name}`")
                 self._keep(value)
+
+    def _is_constant(self, value: Any) -> bool:
+        """Whether it is a list or dict that can be compared before each call."""
+        found = constants_of(value)
+        self.constants += [] if found is None else [found]
+        return found is not None
 
     def _keep(self, value: Any) -> None:
         """Remember what a function does: tools that load changed code put it into the function."""
@@ -215,7 +224,8 @@ class Guards:
                 value = cell.cell_contents
             except ValueError:
                 raise CannotStage(f"`{name}` is unbound") from None
-            check(value, f"`{name}`")
+            if not self._is_constant(value):
+                check(value, f"`{name}`")
             self._keep(value)
             self._cells.append((cell, value))
 
@@ -232,6 +242,10 @@ class Guards:
     def is_input(self, scope: Any) -> bool:
         """Whether names of this scope can be inputs: all that read them are rewritten functions."""
         return id(scope) in self._globals and id(scope) not in self._attributes
+
+    def changing(self) -> list[Any]:
+        """Objects, lists and dicts that must be no arguments: a program would change them."""
+        return [*self.objects, *(x for c in self.constants for x in c.objects)]
 
     def values(self) -> list[Any]:
         """What they compare."""
@@ -252,6 +266,8 @@ class Guards:
         if any([cls.__mro__ is not mro for cls, mro in self._mros.items()]):
             return False
         if any([type(x) is not kind for x, kind in self._kinds]):
+            return False
+        if not all([c.hold() for c in self.constants]):
             return False
         return all([_same_body(_body(f), body) for f, body in self._bodies.values()])
 

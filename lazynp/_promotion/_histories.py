@@ -11,7 +11,7 @@ import copy
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,8 @@ import numpy as np
 
 from lazynp._array import NDArray, Scalar, new_array
 from lazynp._avals import aval_of
-from lazynp._promotion._paths import path_of
+from lazynp._promotion._paths import target_of, targets
+from lazynp._promotion._row_views import find_holders, way_of
 from lazynp._recorder import StagingRecorder, local
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._stack import node_of, zeros
@@ -55,6 +56,7 @@ class Site:
     rounds: int = 1
     at: Any = None  # the statement
     inside: bool = False  # a method appends, each round once
+    holder: str = ""  # the variable of the array that a view shows, at the end of a round
 
     @property
     def rows(self) -> str:
@@ -74,34 +76,6 @@ class Site:
 
 
 # -- the source ------------------------------------------------------------------------------------
-
-
-def _target(s: ast.stmt) -> tuple[str, ast.expr, ast.expr | None] | None:
-    """The list, the value and the index of a statement that may append to a list, or set in it."""
-    if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call):
-        f, given = s.value.func, s.value
-        if not isinstance(f, ast.Attribute) or f.attr != "append":
-            return None
-        if len(given.args) != 1 or given.keywords or (of := path_of(f.value)) is None:
-            return None
-        return of, given.args[0], None
-    if isinstance(s, ast.Assign) and len(s.targets) == 1:
-        t = s.targets[0]
-        if isinstance(t, ast.Subscript) and (of := path_of(t.value)) is not None:
-            return of, s.value, t.slice
-    return None
-
-
-def grown(statements: Iterable[ast.stmt]) -> set[str]:
-    """Names, or paths, of what may be lists which the statements, and no inner loops, change."""
-    found: set[str] = set()
-    for s in statements:
-        target = _target(s)
-        if target is not None:
-            found.add(target[0])
-        elif isinstance(s, ast.If):
-            found |= grown([*s.body, *s.orelse])
-    return found
 
 
 def _every(test: ast.expr) -> ast.expr | None:
@@ -133,6 +107,7 @@ class Rewriting:
         bound = [t for s in statements if isinstance(s, ast.Assign) for t in s.targets]
         self._written = names(*statements).written
         self._bound = names(*bound).stores - self._written
+        self.always = set[str]() if jumps else self._bound
         # bound in a branch only: see `Histories._same`
         inner = [n for s in statements if isinstance(s, ast.If) for n in ast.walk(s)]
         again = [t for n in inner if isinstance(n, ast.Assign) for t in n.targets]
@@ -144,10 +119,10 @@ class Rewriting:
             self.body += self._statement(s, statements[i + 1 :], not jumps)
 
     def _statement(self, s: ast.stmt, rest: list[ast.stmt], sure: bool) -> list[ast.stmt]:
-        target = _target(s)
+        target = target_of(s)
         if target is not None and target[0] in self._lists:
             return self._site(s, target, rest, sure)
-        if not isinstance(s, ast.If) or not grown([s]) & self._lists:
+        if not isinstance(s, ast.If) or not {t[0] for t in targets([s])} & self._lists:
             return [s]
         before, made = len(self.sites), copy.copy(s)
         made.body = [t for b in s.body for t in self._statement(b, [], False)]
@@ -164,7 +139,7 @@ class Rewriting:
 
     def _name_in_branch(self, s: ast.stmt, before: list[ast.stmt]) -> None:
         """Give the site that this statement of a branch has become its name."""
-        of, value, index = _target(s) or ("", None, None)
+        of, value, index = target_of(s) or ("", None, None)
         if of not in self._lists or not isinstance(value, ast.Name) or index is not None:
             return
         here = [t for b in before if isinstance(b, ast.Assign) for t in b.targets]
@@ -241,9 +216,11 @@ def begun(sites: list[Site], carried: Iterable[str], renewed: set[str]) -> list[
     return [ast.Expr(_call("begin", *values)), *flushed(sites)]
 
 
-def ended(sites: list[Site], renewed: set[str]) -> list[ast.stmt]:
+def ended(sites: list[Site], carried: Iterable[str], renewed: set[str]) -> list[ast.stmt]:
     """Statements at the end of a round."""
     made = [_call("end", ast.Constant(s.number), read(s.name)) for s in sites if s.name]
+    named: list[ast.expr] = [ast.Constant(n) for n in carried]
+    made += [_call("over", ast.Tuple(named, ast.Load()), *map(read, carried))] if sites else []
     made += [_call("another", ast.Constant(n), read(n)) for n in sorted(renewed)]
     return [ast.Expr(m) for m in made]
 
@@ -276,8 +253,10 @@ _ALONE = _counts((object(),))[0]  # if nothing else refers to it
 class Histories:
     """What the rewritten statements call. capacity: rounds of one program; 0 in the probe."""
 
-    def __init__(self, sites: list[Site]) -> None:
-        self.sites, self.capacity = sites, 0
+    def __init__(self, sites: list[Site], always: Container[str] = ()) -> None:
+        """always: names that each round binds anew, and of arrays that nothing writes."""
+        self.sites, self.capacity, self._always = sites, 0, always
+        self._owners: list[tuple[Site, Any, bool]] = []  # of this round; whether a view is appended
         self._begun: list[Any] = []
         self._first: dict[str, Any] = {}
         self._round: Any = None  # the recorder of the round
@@ -286,7 +265,7 @@ class Histories:
     def begin(self, names: tuple[str, ...], *values: Any) -> None:
         self._begun = [x for x in values if type(x) is NDArray]
         self._first = dict(zip(names, values, strict=True))
-        self._round = local.recorder
+        self._round, self._owners = local.recorder, []
 
     def rows(self, number: int) -> Any:
         if not self.capacity:
@@ -346,6 +325,11 @@ class Histories:
         if type(value) is NDArray and not self._is_ours(value):
             raise CannotStage(f"a branch may give the array `{name}` another name")
 
+    def over(self, names: tuple[str, ...], *values: Any) -> None:
+        """The round is over."""
+        if not self.capacity:
+            find_holders(self._owners, dict(zip(names, values, strict=True)), self._always)
+
     # -- the probe ---------------------------------------------------------------------------------
 
     def _probe(self, site: Site, value: Any, references: int) -> None:
@@ -379,9 +363,24 @@ class Histories:
             return ("number", aval.dtype.kind) if aval.weak else ("scalar", aval.dtype)
         if t is not NDArray:
             raise CannotStage(f"line {site.line}: `{site.of}` gets {t.__name__}")
+        if value._base is not None and (way := self._way(site, value)) is not None:
+            owner = value._owner()
+            leaves.append(aval_of(owner.aval.shape, owner.aval.dtype))
+            return "view", owner.aval.shape, owner.aval.dtype, way
         self._check_array(site, value, alone)
         leaves.append(aval_of(value.aval.shape, value.aval.dtype))
         return "array", value.aval.shape, value.aval.dtype
+
+    def _way(self, site: Site, x: Any) -> Any:
+        """How a view shows an array that the round has made; None if its list cannot get it."""
+        owner = x._owner()
+        plain = x._flags is None and owner._flags is None and owner._order is None
+        known = site.sure and not site.sets and plain and self._is_ours(owner)
+        if not known or session.pick_of(owner) is not None or session.pick_of(x) is not None:
+            return None
+        self._owners.append((site, owner, True))
+        self._seen.append((site, owner, owner._node))
+        return way_of(x)
 
     def _check_array(self, site: Site, x: Any, alone: bool) -> None:
         """It must be an array that stays as it is: nothing else refers to it, or the round binds
@@ -395,6 +394,7 @@ class Histories:
         for old in (picked[1] or ()) if picked is not None else ():
             if old is not None:
                 self._seen.append((site, old, old._node))
+        self._owners.append((site, x, False))
         ours, begun = self._is_ours(x), any(x is b for b in self._begun)
         if alone and ours:
             return
@@ -453,7 +453,7 @@ class Histories:
                     f"line {site.line}: `{site.of}` gets an array that is written later on; "
                     "append a copy"
                 )
-        self._seen, self._begun = [], []
+        self._seen, self._begun, self._owners = [], [], []
         for s in self.sites:
             every = None if s.every is None else value(s.every)
             s.rounds = max(1, abs(every) // math.gcd(every, step)) if type(every) is int else 1
@@ -468,7 +468,7 @@ class Histories:
                 for w, inner in zip(v, spec[1], strict=True):
                     walk(w, inner)
             elif spec[0] != "fixed":
-                found.append(v)
+                found.append(v._owner() if spec[0] == "view" else v)
 
         walk(value, site.spec)
         if site.spec[0] == "picked":
@@ -479,7 +479,7 @@ class Histories:
         return found
 
 
-for _name in ("another", "begin", "end", "fresh", "held", "put", "row", "rows"):
+for _name in ("another", "begin", "end", "fresh", "held", "over", "put", "row", "rows"):
     # the function of the rounds knows them by names that no variable of the user's has
     setattr(Histories, f".{_name}", getattr(Histories, _name))
 

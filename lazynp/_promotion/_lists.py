@@ -14,6 +14,7 @@ from lazynp._collector import uncollected
 from lazynp._node import leaf
 from lazynp._promotion._agreement import agree
 from lazynp._promotion._histories import Site
+from lazynp._promotion._row_views import shown
 from lazynp.transforms.control import CannotStage
 
 
@@ -63,6 +64,9 @@ class Changes:
                     count = shared.index(False) if False in shared else len(shared)
                     appended[:count] = [begin(s.name)] * count
                     values[carried.index(s.name)] = appended[-1]
+                if appended and s.spec[0] == "view" and s.holder in carried:
+                    array = values[carried.index(s.holder)]
+                    appended[k - len(ours)] = shown(array, s.spec[3])
                 if appended and s.kept and s.spec[0] == "array" and s.name in carried:
                     appended[k - len(ours)] = values[carried.index(s.name)]
 
@@ -125,7 +129,8 @@ def _column(spec: Any, columns: Any, count: int) -> list[Any]:
         return rows.tolist()
     if kind == "scalar":
         return list(new_array(leaf(rows)))  # in C
-    return [new_array(leaf(np.array(row))) for row in rows]
+    made = [new_array(leaf(np.array(row))) for row in rows]
+    return [shown(x, spec[3]) for x in made] if kind == "view" else made
 
 
 def _picked(rows: Any, same: list[bool]) -> list[Any]:

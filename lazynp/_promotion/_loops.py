@@ -19,15 +19,14 @@ from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
 from lazynp._promotion._blocks import without_blocks
 from lazynp._promotion._exchanges import LEAVES, STOP, fresh, seconds, without_exchanges
-from lazynp._promotion._histories import Rewriting, Site, grown
-from lazynp._promotion._paths import root_of
+from lazynp._promotion._histories import Rewriting, Site
+from lazynp._promotion._paths import grown, root_of
 from lazynp.transforms.control import copied, is_users, jumps, names, whole_tree
 
 _REFUSED = (
     ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom, ast.Yield, ast.YieldFrom,
     ast.Await, ast.Try, ast.TryStar, ast.With, ast.Match, ast.FunctionDef, ast.AsyncFunctionDef,
-    ast.ClassDef, ast.Lambda, ast.SetComp, ast.DictComp,
-    ast.NamedExpr, ast.AsyncFor, ast.AsyncWith,
+    ast.ClassDef, ast.Lambda, ast.NamedExpr, ast.AsyncFor, ast.AsyncWith,
 )  # fmt: skip
 _CONSUME = {"all", "any", "list", "max", "min", "sorted", "sum", "tuple"}  # generators, at once
 _SELDOM = 5  # doublings of what must be left, by traces of the same loop
@@ -47,15 +46,16 @@ class Loop:
     `with` around it. stored: names that a round may bind, in Python. read: names that the program
     takes. carried: those that it gives back, because a later round may read them. aliased: those
     that may get a second name; renewed: ... that each round must bind to another array. written:
-    those of arrays that are written in place. variables: those of the loop; counters: numbers
+    those of arrays that are written in place. always: those that each round binds, and that are not
+    written. variables: those of the loop; counters: numbers
     among them.
     events: the tests by which a round has effects, each with its names. stops: whether a program
     may stop before the last of its rounds; wary: at any `if` that calls something. left_early: how
     often it has ended during a trial. rounds: the bodies of so many rounds that exchanged names
     are back; a program runs a multiple of them. flags: variables that are True or False. watch:
     since when it is known to run. grown: names that may be those of lists which it changes; lists:
-    those that are; sites: where. body: the statements of a round, without blocks; modules: whose
-    `errstate` these used; tries: whether a `try` was among them. ready: programs of its rounds;
+    those that are; sites: where. body: the statements of a round, without blocks; blocks: what
+    these called; tries: whether some handled errors. ready: programs of its rounds;
     traced: one that has had no trial yet; traces: how many there were.
     spent: seconds of Python's when it was entered before; attempts: to take it because of these.
     price: seconds that a program must be worth, where one was traced too early. prepared: whether
@@ -71,6 +71,7 @@ class Loop:
     aliased: set[str] = field(default_factory=set)
     renewed: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
+    always: set[str] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
     counters: set[str] = field(default_factory=set)
     events: list[tuple[CodeType, frozenset[str]]] = field(default_factory=list)
@@ -85,7 +86,7 @@ class Loop:
     lists: set[str] = field(default_factory=set)
     sites: list[Site] = field(default_factory=list)
     body: list[ast.stmt] = field(default_factory=list)
-    modules: set[str] = field(default_factory=set)
+    blocks: set[str] = field(default_factory=set)
     tries: bool = False
     ready: list[Any] = field(default_factory=list)
     traced: Any = None
@@ -246,7 +247,7 @@ def _refusal(loop: Loop) -> str:
         if not all(isinstance(n, kinds) for n in ast.walk(s.target)):
             return "it binds other things than variables"
         loop.counters, loop.variables = _counters(s.target, s.iter), names(s.target).stores
-    loop.body, loop.modules, loop.tries = without_blocks(s.body)
+    loop.body, loop.blocks, loop.tries = without_blocks(s.body)
     head = [s.test] if isinstance(s, ast.While) else [s.target]
     parts = [n for part in (*head, *loop.body) for n in ast.walk(part)]
     calls = [n for n in parts if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
@@ -285,6 +286,7 @@ def describe(loop: Loop, lists: set[str], wary: bool = False, rate: float = 0.0)
     has_effects = lambda s: _is_event(s, loop) or _stops(s, loop)  # noqa: E731
     rewriting = Rewriting(loop.body, lists, has_effects, rate)
     loop.lists, loop.sites, loop.events = lists, rewriting.sites, []
+    loop.always = rewriting.always
     body = _Leaving(loop).block(_without_events(rewriting.body, loop))
     test = loop.test
     if test is not None:

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from lazynp._promotion._objects import MISSING, attributes, is_plain
@@ -66,3 +67,46 @@ def found_at(path: str, value: Callable[[str], Any]) -> Any:
         else:
             return MISSING
     return found
+
+
+# -- statements that change lists -----------------------------------------------------------------
+
+
+def target_of(s: ast.stmt) -> tuple[str, ast.expr, ast.expr | None] | None:
+    """The list, the value and the index of a statement that may append to a list, or set in it."""
+    if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call):
+        f, given = s.value.func, s.value
+        if not isinstance(f, ast.Attribute) or f.attr != "append":
+            return None
+        if len(given.args) != 1 or given.keywords or (of := path_of(f.value)) is None:
+            return None
+        return of, given.args[0], None
+    if isinstance(s, ast.Assign) and len(s.targets) == 1:
+        t = s.targets[0]
+        if isinstance(t, ast.Subscript) and (of := path_of(t.value)) is not None:
+            return of, s.value, t.slice
+    return None
+
+
+def grown(statements: Sequence[ast.stmt]) -> set[str]:
+    """Names, or paths, of what may be lists which the statements, and no inner loops, change. Not
+    those that they read as well: if these are short, they are objects that the rounds change.
+    """
+    changing = list(targets(statements))
+    found = {of for of, _, _ in changing}
+    only_set = found - {of for of, _, index in changing if index is None}
+    if not only_set:
+        return found
+    times = Counter([path_of(n) for s in statements for n in ast.walk(s)
+                     if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))])  # fmt: skip
+    changes = Counter([of for of, _, _ in changing])
+    return {of for of in found if of not in only_set or times[of] == changes[of]}
+
+
+def targets(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.expr, ast.expr | None]]:
+    for s in statements:
+        target = target_of(s)
+        if target is not None:
+            yield target
+        elif isinstance(s, ast.If):
+            yield from targets([*s.body, *s.orelse])

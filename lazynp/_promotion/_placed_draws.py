@@ -24,6 +24,7 @@ from lazynp._promotion._tapes import (
     room,
 )
 from lazynp.primitives import elementwise, shaping
+from lazynp.primitives.checks import check_later
 from lazynp.transforms._stack import node_of, zeros as zeros_of
 from lazynp.transforms.control import CannotStage, pythons
 
@@ -33,7 +34,7 @@ _PROBED = 512  # words that are read before a program is traced, at least
 _MORE = 1.25  # times the words that rounds took so far
 _SPARE = 64  # words
 _TIMED = 4096  # ... by which it is found how long they take
-_INT = np.dtype(np.int64)
+_INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
 
 
 class PlacedDraws(Draws):
@@ -60,12 +61,42 @@ class PlacedDraws(Draws):
         """The places, after the rounds."""
         return tuple(self._states)
 
-    def _drawn_by(self, draw: Draw) -> Any:
+    def _bounded(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """NumPy multiplies half a word by the number of ints, and takes another one if the lower
+        half of the product is too small. (That is seldom. Where two are not enough, the program is
+        void.)
+        """
+        if not isinstance(method.__self__, np.random.Generator):
+            raise CannotStage("draws `integers` between bounds that the rounds compute")
+        low, count = _bounds(args, kwargs)
+        halves = Draw(method, (0, 2**32), {})
+        wide = elementwise.convert(count, dtype=_UINT)
+        some = elementwise.not_equal(count, np.int64(1))  # else no word is taken
+        least = elementwise.remainder(elementwise.subtract(_uint(2**32), wide), wide)
+        value, again = wide, some
+        for _ in range(2):
+            half = self._drawn_by(halves, again)
+            half = elementwise.convert(new_array(half._read()), dtype=_UINT)
+            product = elementwise.multiply(half, wide)
+            upper = elementwise.right_shift(product, _uint(32))
+            value = elementwise.select(again, upper, value)
+            lower = elementwise.bitwise_and(product, _uint(2**32 - 1))
+            again = elementwise.logical_and(again, elementwise.less(lower, least))
+        if self.capacity:
+            kind = next(k for k in self.kinds if k.draw.is_like(halves))
+            state = self._states[self.sources.index(kind.source)]
+            bad = elementwise.add(_entry(state, BAD), elementwise.convert(again, dtype=_INT))
+            state[BAD] = new_scalar(bad._read())
+        value = elementwise.select(some, elementwise.convert(value, dtype=_INT), np.int64(0))
+        return new_scalar(elementwise.add(value, low)._read())
+
+    def _drawn_by(self, draw: Draw, some: Any = None) -> Any:
+        """some: whether it is drawn; None if it always is."""
         found = next((k for k in self.kinds if k.draw.is_like(draw)), None)
         if self.capacity:
             if found is None:
                 raise CannotStage(f"`{draw.method.__name__}` draws other numbers in each round")
-            return self._at_place(found)
+            return self._at_place(found, some)
         if found is None:
             self.describe(draw)
             generator = draw.method.__self__
@@ -92,8 +123,15 @@ class PlacedDraws(Draws):
         made = new_scalar(row._read())
         return made if draw.form is Scalar else pythons(made, draw.dtype)
 
-    def _at_place(self, kind: Kind) -> Any:
+    def _at_place(self, kind: Kind, some: Any) -> Any:
         state = self._states[self.sources.index(kind.source)]
+        before = [_entry(state, k) for k in (PLACE, KEPT, HALF, BAD)]
+        made = self._taken_from(kind, state)
+        for k, old in zip((PLACE, KEPT, HALF, BAD), before) if some is not None else ():
+            state[k] = new_scalar(_either(some, _entry(state, k), old)._read())
+        return made
+
+    def _taken_from(self, kind: Kind, state: Any) -> Any:
         tables = self._tables[kind.first : kind.first + kind.tables]
         total = _entry(state, PLACE)
         mask = _entry(state, MASK)
@@ -236,6 +274,31 @@ class PlacedDraws(Draws):
 
 setattr(PlacedDraws, ".know", PlacedDraws.know)
 setattr(PlacedDraws, ".state_of", PlacedDraws.state_of)
+
+
+def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """The least of the ints that `integers` draws, and how many there are."""
+    given = dict(zip(("low", "high"), args)) | kwargs
+    last = given.pop("endpoint", False)
+    low, high = given.pop("low", None), given.pop("high", None)
+    if given or len(args) > 2 or type(last) is not bool:
+        raise CannotStage("draws `integers` of a size or dtype, between bounds that rounds compute")
+    if high is None:
+        low, high = 0, low
+    parts = []
+    for x in (low, high):
+        if type(x) is not int and (type(x) is not Scalar or x.dtype.kind not in "iu"):
+            raise CannotStage("draws `integers` between bounds that are no ints")
+        parts.append(elementwise.convert(new_array(node_of(x)), dtype=_INT, weak=False))
+    count = elementwise.subtract(parts[1], parts[0])
+    count = elementwise.add(count, np.int64(1)) if last else count
+    check_later(elementwise.less(count, np.int64(1)), ValueError, "low >= high")
+    check_later(elementwise.greater_equal(count, np.int64(2**32)), ValueError, "many integers")
+    return parts[0], count
+
+
+def _uint(x: int) -> Any:
+    return np.uint64(x)
 
 
 def _entry(table: Any, at: Any) -> Any:

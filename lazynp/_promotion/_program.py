@@ -76,7 +76,7 @@ class Program:
             return False
         if not all(traced.valid() for traced in traces.values()):
             return False
-        if any(x is o for x in objects for o in self.guards.objects):
+        if any(x is o for x in objects for o in self.guards.changing()):
             return False
         captured = self._captured()
         if not captured:
@@ -192,6 +192,7 @@ class Program:
             raise CannotStage("what it does to a view depends on the order of its memory")
         if any(leaves[i]._node is not n for i, n in zip(self._template.apart, before, strict=True)):
             raise CannotStage("writes a view of memory that another argument shows")
+        again.kept = [x for c in self.guards.constants for x in c.objects]
         self._results = self.results(again, out)
         self.replaced = self._results.replaced_numbers(again)
         return list(self._results.values)

@@ -64,10 +64,12 @@ class Ready:
             lists = {n for n in loop.grown if type(value_of(n, frame)) is list}
             if lists != loop.lists or not self.form.serves(Form(loop, items)):
                 return None
-            check_sites(sites, {s.of: value_of(s.of, frame) for s in sites})
+            grown = {s.of: value_of(s.of, frame) for s in sites}
+            check_sites(sites, grown)
             now = Variables(loop, frame, items, self.state["_moving"])
             others = self._others(now)
-            if others is None or not self.program.serves(now.varying, now.boxes.objects):
+            changed = [*now.boxes.objects, *grown.values()]
+            if others is None or not self.program.serves(now.varying, changed):
                 return None
             draws = None if self.draws is None else self.draws.again(others)
         except CannotStage:

@@ -41,6 +41,7 @@ class Results:
         self.values: list[Any] = []
         self._known: dict[int, Any] = {id(x): ("given", i) for i, x in enumerate(again.leaves)}
         self._known.update({id(x): ("object", k) for k, x in enumerate(again.objects)})
+        self._known.update({id(x): ("mutable",) for x in again.kept})
         self._keep: list[Any] = []  # so that no id comes twice
         self._given = {id(x._owner()) for x in again.leaves if type(x) is NDArray}
         self._owners: set[int] = set()
@@ -59,7 +60,7 @@ class Results:
         found = self._known.get(id(x))
         if found is not None:
             if found[0] == "mutable":
-                raise CannotStage(f"gives the same {type(x).__name__} back twice")
+                raise CannotStage(f"gives a {type(x).__name__} back that others may have")
             return found
         if type(x) in (NDArray, Scalar):
             made = self._value(x)

@@ -34,16 +34,17 @@ _NAME = "loop"
 def rounds_function(
     loop: Loop, frame: FrameType, parameters: tuple[str, ...], items: Items | None,
     head: list[ast.stmt], first: list[ast.stmt], last: list[ast.stmt], slots: list[str],
-    drawn: list[ast.expr],
+    carried: list[ast.expr], drawn: list[ast.expr],
 ) -> FunctionType:  # fmt: skip
     """A function of `parameters`, FIRST and LAST that runs the rounds and returns what is
     carried. items: None for a `while` loop. head: statements before.
     first, last: those at the beginning and the end of each round. slots: of objects, carried too.
-    drawn: what it gives besides.
+    carried: what it gives of what it carries; drawn: ... besides.
     """
     sites = loop.sites
     rounds = _bodies(loop, items, first, last)
-    body = [*begun(sites, loop.carried, loop.renewed), *rounds, *ended(sites, loop.renewed)]
+    body = [*begun(sites, loop.carried, loop.renewed), *rounds,
+            *ended(sites, (*loop.carried, *slots), loop.renewed)]  # fmt: skip
     made: list[ast.stmt] = []
     more: list[ast.expr] = []
     if loop.stops:
@@ -52,7 +53,7 @@ def rounds_function(
     else:
         assert items is not None
         made = [_counted(loop, items, body)]
-    left: list[ast.expr] = [read(n) for n in (*loop.carried, *slots)]
+    left: list[ast.expr] = [*carried, *map(read, slots)]
     out = ast.Return(ast.Tuple([*left, *more, *results(sites), *drawn], ast.Load()))
     given = [ast.arg(n) for n in (*parameters, FIRST, LAST)]
     takes = ast.arguments([], given, None, [], [], None, [])

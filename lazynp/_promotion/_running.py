@@ -283,7 +283,7 @@ class Running:
             raise CannotStage("a variable changes its type")
         count = self.at - self._first
         bounds = self._bounds(self._first, count)
-        if not program.serves(now.varying, now.boxes.objects):
+        if not program.serves(now.varying, self._objects(now, frame)):
             raise CannotStage("what it reads from outside has changed, or is written by it")
         materialize(inputs)
         try:
@@ -372,7 +372,7 @@ class Running:
         now.check_shared(self._stays)
         program = self.program
         assert program is not None
-        if not program.serves(now.varying, now.boxes.objects):
+        if not program.serves(now.varying, self._objects(now, frame)):
             raise CannotStage("what it reads from outside has changed")
         ran = self._commit(program, frame, now, count)
         if ran < 0:
@@ -467,6 +467,10 @@ class Running:
         rows = list(out[len(self._carried) + 2 * self.loop.stops :])
         values = parted(self.loop, self._carried, self._tuples, self._flags, out, frame)
         return values, Changes(self._sites, rows, lists)
+
+    def _objects(self, now: Variables, frame: FrameType) -> list[Any]:
+        """What the rounds change of Python's."""
+        return [*now.boxes.objects, *self._lists(frame).values()]
 
     def _lists(self, frame: FrameType) -> dict[str, Any]:
         return {n: value_of(n, frame) for n in sorted({s.of for s in self._sites})}

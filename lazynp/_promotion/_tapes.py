@@ -276,7 +276,8 @@ class Kind:
         if not all(type(x) is int for x in draw.args) or not 1 <= len(draw.args) <= 2:
             return None
         low, high = (0, *draw.args)[-2:]
-        return (low, high - low) if 1 < high - low < 2**31 else None
+        whole = high - low == 2**32 and not self.source.legacy
+        return (low, high - low) if 1 < high - low < 2**31 or whole else None
 
     def _pairs(self, count: int, arrays: list[np.ndarray], value: Any) -> tuple[Any, Any, Any]:
         read, kept = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -303,7 +304,7 @@ def _scaled(words: np.ndarray, low: int, count: int, halves: bool) -> Any:
     """
     half = words >> np.uint64(32) if halves else words & np.uint64(2**32 - 1)
     product = half * np.uint64(count)
-    unclear = (product & np.uint64(2**32 - 1)) < np.uint64(count)
+    unclear = (product & np.uint64(2**32 - 1)) < np.uint64(count if count < 2**32 else 0)
     values = (product >> np.uint64(32)).astype(np.int64) + low
     read = np.full(len(words), 1 - halves)
     return values, read, np.full(len(words), 0 if halves else 3), unclear

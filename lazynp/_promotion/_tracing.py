@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 from lazynp._array import NDArray
-from lazynp._promotion._blocks import is_errstate
+from lazynp._promotion._blocks import check_used
 from lazynp._promotion._boxes import (
     BOXES,
     Boxes,
@@ -59,9 +59,8 @@ class Tracing:
         self._drawing, self._unequal = Draws, False
         self.moving: frozenset[Any] | None = None  # see `Boxes`; None: without objects
         check_sites(loop.sites, lists)
-        for name in loop.modules:
-            if not is_errstate(value_of(name, frame)):
-                raise CannotStage(f"`{name}.errstate` is not NumPy's")
+        for path in loop.blocks:
+            check_used(path, lambda n: value_of(n, frame))
         first = ""
         for _ in range(_ATTEMPTS):
             self._drew = False  # the trace has met random numbers
@@ -140,7 +139,7 @@ class Tracing:
         sites, draws = self._loop.sites, self.draws
         for s in sites:  # of a trace before
             s.spec, s.leaves, s.begun, s.rounds = None, [], False, 1
-        histories = Histories(sites)
+        histories = Histories(sites, self._loop.always)
         if sites or draws is not None:
             probe, _ = self._traced(frame, histories)
             step = 1 if self._items is None else self._items.step
@@ -180,8 +179,9 @@ class Tracing:
             drawn = [ended()]
         takes = (*given.names, *parameters, KEPT, ITEMS)
         function = rounds_function(
-            self._loop, frame, takes, self._items, head, first, last, slots, drawn
-        )
+            self._loop, frame, takes, self._items, head, first, last, slots,
+            given.tuples.results(self._loop.carried), drawn,
+        )  # fmt: skip
         self._code = function.__code__
         template = [*given.template, *template, histories, Taking(), ARRAY, ARRAY]
         program = Program(function, Listed(template, given.compact))

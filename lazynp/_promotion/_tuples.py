@@ -1,16 +1,18 @@
-"""Tuples that the rounds of a running loop make anew, `s = step(s)`: programs take their parts."""
+"""Tuples, and objects of dataclasses, that the rounds of a running loop make anew, `s = step(s)`:
+programs take their parts.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lazynp._array import NDArray, Scalar
 from lazynp._promotion._boxes import of_numpy
 from lazynp._recorder import StagingRecorder, local
 from lazynp._tree import tree_flatten, tree_unflatten
-from lazynp.transforms.control import CannotStage, session
+from lazynp.transforms.control import CannotStage, Record, closed, fresh, opened, session
 
 TUPLES = ".tuples"  # the function's name of the `Tuples`
 _NUMBERS = (int, float, complex)
@@ -20,6 +22,11 @@ _DEEP = 3
 
 def is_tuple(x: Any) -> bool:
     return type(x) is tuple or isinstance(x, tuple) and hasattr(type(x), "_fields")
+
+
+def is_made(x: Any) -> bool:
+    """Whether rounds may make such a thing anew."""
+    return is_tuple(x) or type(closed(x)) is Record
 
 
 class Tuples:
@@ -41,6 +48,10 @@ class Tuples:
         self._trees[name] = self._tree(name, value, 0)
 
     def _tree(self, name: str, x: Any, depth: int) -> Any:
+        record = x if depth else closed(x)
+        if type(record) is Record:
+            self.key.append((record.kind, tuple(record.parts), record.fixed))
+            return record, [self._tree(name, y, 1) for y in record.parts.values()]
         if is_tuple(x):
             if len(x) > _MOST or depth > _DEEP:
                 raise CannotStage(f"`{name}` is a tuple of many parts")
@@ -56,17 +67,18 @@ class Tuples:
 
     def pack(self, name: str, *parts: Any) -> Any:
         """The tuple, when the function begins."""
-        return _made(self._trees[name], iter(parts))
+        made = _made(self._trees[name], iter(parts))
+        return made if is_tuple(made) else fresh(made)
 
     def begin(self, *values: Any) -> None:
         """A round begins."""
-        self._begun = [tree_flatten(v)[0] for v in values]
+        self._begun = [tree_flatten(closed(v))[0] for v in values]
 
     def end(self, *values: Any) -> None:
         """A round ends. Each array in a tuple must be a new one, or that which was there."""
         held = [x for leaves in self._begun for x in leaves]
         for name, value, first in zip(self._names, values, self._begun, strict=True):
-            leaves = tree_flatten(value)[0]
+            leaves = tree_flatten(closed(value))[0]
             for k, x in enumerate(leaves):
                 if type(x) is not NDArray:
                     continue
@@ -76,13 +88,32 @@ class Tuples:
                     raise CannotStage(f"`{name}` gets an array that the round has not made")
 
     def kept(self, name: str, made: Any, before: Callable[[str], Any]) -> Any:
-        """What a program has made of a tuple, with the arrays that stay."""
-        if name not in self._names or all(n != name for n, _ in self.stays):
+        """What a program has made of a tuple or object, with the arrays that stay."""
+        if name not in self._names:
             return made
-        leaves, tree = tree_flatten(made)
-        old = tree_flatten(before(name))[0]
-        pairs = enumerate(zip(leaves, old, strict=True))
-        return tree_unflatten(tree, [y if (name, k) in self.stays else x for k, (x, y) in pairs])
+        if any(n == name for n, _ in self.stays):
+            leaves, tree = tree_flatten(made)
+            old = tree_flatten(closed(before(name)))[0]
+            pairs = enumerate(zip(leaves, old, strict=True))
+            leaves = [y if (name, k) in self.stays else x for k, (x, y) in pairs]
+            made = tree_unflatten(tree, leaves)
+        record = self._trees[name][0]
+        return _object(record, made) if type(record) is Record else made
+
+    def close(self, value: Any) -> Any:
+        """What the function gives for an object."""
+        return tuple(closed(value).parts.values())
+
+    def results(self, carried: Sequence[str]) -> list[ast.expr]:
+        """What the function gives for the variables that it carries."""
+        made: list[ast.expr] = []
+        for n in carried:
+            value: ast.expr = ast.Name(n, ast.Load())
+            if n in self._names and not isinstance(self._trees[n][0], type):
+                of = ast.Attribute(ast.Name(TUPLES, ast.Load()), ".close", ast.Load())
+                value = ast.Call(of, [value], [])
+            made.append(value)
+        return made
 
     def around(self) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """Statements at the beginning and at the end of a round."""
@@ -105,13 +136,19 @@ class Tuples:
 
 def _made(tree: Any, parts: Any) -> Any:
     kind, inner = tree
-    if kind == "part":
+    if type(kind) is str:
         return next(parts)
     made = [_made(t, parts) for t in inner]
+    if type(kind) is Record:
+        return _object(kind, made)
     return tuple(made) if kind is tuple else kind(*made)
 
 
-for _name in ("begin", "end", "pack"):
+def _object(like: Record, parts: Any) -> Any:
+    return opened(Record(like.kind, dict(zip(like.parts, parts, strict=True)), like.fixed))
+
+
+for _name in ("begin", "close", "end", "pack"):
     # the function of the rounds knows them by names that no variable of the user's has
     setattr(Tuples, f".{_name}", getattr(Tuples, _name))
 
@@ -126,7 +163,10 @@ def _is_new(x: Any) -> bool:
 
 
 def of_ours(x: Any) -> Any:
-    """A value with numbers of ours in place of NumPy's."""
+    """A value with numbers of ours in place of NumPy's; a tuple of its parts for an object."""
+    record = closed(x)
+    if type(record) is Record:
+        return tuple(map(of_ours, record.parts.values()))
     if not is_tuple(x):
         return of_numpy(x)
     made = [of_ours(y) for y in x]

@@ -19,7 +19,7 @@ from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._objects import MISSING
 from lazynp._promotion._paths import found_at
-from lazynp._promotion._tuples import Tuples, is_tuple
+from lazynp._promotion._tuples import Tuples, is_made
 from lazynp.transforms.control import CannotStage
 
 _NUMBERS = (bool, int, float, complex)
@@ -189,12 +189,12 @@ class Variables:
 
 
 def _taken_tuples(loop: Loop, found: dict[str, Any]) -> Tuples:
-    """Those that rounds make anew, taken out of the variables that were found."""
+    """What rounds make anew, taken out of the variables that were found."""
     tuples = Tuples()
     for name in sorted(loop.carried):
-        if name in found and name not in loop.written and is_tuple(found[name]):
+        if name in found and name not in loop.written and is_made(found[name]):
             if name in loop.aliased | loop.renewed or loop.continues:
-                raise CannotStage(f"a branch may give the tuple `{name}` another name")
+                raise CannotStage(f"a branch may give `{name}` another name")
             tuples.add(name, found.pop(name))
     return tuples
 

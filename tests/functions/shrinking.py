@@ -17,7 +17,7 @@ def binomial_tree(x, a):
 def american_option(x, a):
     s = 100 * 1.02 ** np.arange(24) * 0.98 ** np.arange(23, -1, -1)
     v = np.maximum(100 - s, 0)
-    for i in range(22, -1, -1):
+    for _i in range(22, -1, -1):
         v = 0.99 * (0.6 * v[1:] + 0.4 * v[:-1])
         s = s[1:] / 1.02
         v = np.maximum(v, 100 - s)
@@ -93,7 +93,7 @@ def history(x, a):
 
 def history_of_rows(x, a):
     rows = x.reshape(1, -1)
-    for k in range(12):
+    for _k in range(12):
         x = 0.9 * x + 0.1 * x.mean()
         rows = np.vstack([rows, x])
     return rows

@@ -126,3 +126,14 @@ def test_negative_sizes_are_pythons() -> None:
         return x
 
     assert jit(runs_out)(np.ones(5)).shape == (0,)
+
+
+def test_a_view_sees_what_is_written_after_the_loop() -> None:
+    def seen(x):
+        y = x
+        for _ in range(12):
+            x = x[1:]
+        y[15] = -1.0
+        return x + 0
+
+    assert jit(seen)(np.arange(20.0)).tolist() == [12, 13, 14, -1, 16, 17, 18, 19]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from math import sqrt
 from typing import Any
 
@@ -171,7 +172,8 @@ def test_a_hot_function_calls_them() -> None:
             got, want = hot_sum(np.arange(9.0), 1.5 + k / 8, 9), hot.plain(
                 numpy.arange(9.0), 1.5 + k / 8, 9)  # fmt: skip
             assert type(got) is float and abs(got - want) < 1e-12 * abs(want)
-        assert hot.programs == 1, hot.explained()
+        # later versions of Python compensate for rounding in `sum`
+        assert hot.programs == (sys.version_info < (3, 12)), hot.explained()
 
 
 @pytest.mark.own_policy

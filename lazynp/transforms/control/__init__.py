@@ -35,6 +35,7 @@ from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import message
 from lazynp.transforms.control._names import jumps, names
 from lazynp.transforms.control._numbers import STANDING
+from lazynp.transforms.control._records import Record, closed, opened
 from lazynp.transforms.control._recursion import TooLong
 from lazynp.transforms.control._reductions import reduced, summed
 from lazynp.transforms.control._sequences import sequence
@@ -58,7 +59,7 @@ from lazynp.transforms.control._state import (
     text,
     undecided,
 )
-from lazynp.transforms.control._tables import item
+from lazynp.transforms.control._tables import item, place
 from lazynp.transforms.control._trees import copied
 
 
@@ -76,9 +77,8 @@ for _function in (
 operators.append(_Operators)
 
 __all__ = [
-    "PURE", "STANDING", "CannotStage", "Door", "Front", "TooLong", "bounds_only", "converted",
-    "copied",
-    "front_of", "inner_codes", "is_rewritten", "jumps",
-    "is_users", "names", "plain_of", "pythons", "session", "transplanted", "undecided",
-    "whole_tree",
+    "PURE", "STANDING", "CannotStage", "Door", "Front", "Record", "TooLong", "bounds_only",
+    "closed", "converted", "copied", "fresh", "front_of", "inner_codes", "is_rewritten",
+    "is_users", "jumps", "names", "opened", "place", "plain_of", "pythons", "session",
+    "transplanted", "undecided", "whole_tree",
 ]  # fmt: skip

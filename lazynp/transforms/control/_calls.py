@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections
 import copy
 import dataclasses
 import dis
@@ -26,6 +27,7 @@ from lazynp._memo import Memo
 from lazynp.transforms.control._letters import Letter
 from lazynp.transforms.control._names import Unsupported
 from lazynp.transforms.control._numbers import OF_TRACED, STANDING
+from lazynp.transforms.control._records import making, replaced
 from lazynp.transforms.control._recursion import check_depth
 from lazynp.transforms.control._rewrite import is_affected, rewritten
 from lazynp.transforms.control._source import RUNTIME, compiled, inner_codes, plain_of, tree_of
@@ -285,6 +287,8 @@ def call(function: Any) -> Any:
     if session.draws is not None and (drawing := session.draws.of(function)) is not None:
         return drawing
     if isinstance(function, (FunctionType, MethodType, functools.partial)):
+        if function is dataclasses.replace:
+            return replaced(_check)
         if isinstance(function, FunctionType) and _transforms(function):
             return _taking_functions(function)
         if _is_mapping(function) and not session.depth:
@@ -315,7 +319,7 @@ def call(function: Any) -> Any:
             return functools.partial(_asking, function)
         if function in (list, dict, set):
             return lambda *a, **k: operators[0].fresh(function(*a, **k))
-    return function
+    return making(function) or function if isinstance(function, type) else function
 
 
 def _transforms(function: FunctionType) -> bool:
@@ -385,6 +389,8 @@ def _is_pure(function: Any) -> bool:
         return function in _BUILTINS or plain or records or issubclass(function, kinds)
     if isinstance(of, Array) or type(of).__module__.startswith("lazynp."):
         return True
+    if isinstance(of, tuple) and isinstance(function, MethodType):
+        return function.__func__.__code__.co_filename == _NAMED_TUPLES  # `_replace`, `_asdict`
     if type(function).__module__.startswith("lazynp.transforms."):
         return True
     if isinstance(function, FunctionType) and is_users(function.__code__):
@@ -416,6 +422,7 @@ def _draws(function: Any) -> bool:
     return isinstance(of, (np.random.Generator, np.random.RandomState))
 
 
+_NAMED_TUPLES = collections.namedtuple.__code__.co_filename
 _STATEFUL = ("random", "_errstate", "_config")
 
 

@@ -19,9 +19,10 @@ from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._stack import argument_node, zeros
 from lazynp.transforms._stage import weak_aval
-from lazynp.transforms.control._choice import apart, common_dtype, lossy
+from lazynp.transforms.control._choice import apart, common_dtype, lossy, refuse_after_write
 from lazynp.transforms.control._growing import Growth
 from lazynp.transforms.control._known import python_number
+from lazynp.transforms.control._records import Record, closed, is_frozen, is_new, opened
 from lazynp.transforms.control._state import (
     UNBOUND,
     CannotStage,
@@ -29,6 +30,7 @@ from lazynp.transforms.control._state import (
     bind,
     bind_all,
     cells_of,
+    fresh,
     kind,
     numeric,
     pythons,
@@ -67,23 +69,31 @@ class Carry:
         self.growth = growth or Growth(self.cells, names)  # before others refer to lists
         self.private = {n for n in names if _private(self.cells[n])}
         self.names, self.written, self.line = names, written, line
+        alone = {n for n in names if _is_alone(self.cells[n])}
         self.before = values_of(self.cells.values())
-        self.values: dict[str, Any] = {n: value_of(self.cells[n]) for n in names}
+        begun = {n: value_of(self.cells[n]) for n in names}
+        self.values: dict[str, Any] = {n: closed(v) for n, v in begun.items()}
+        self.objects = {n: v for n, v in begun.items() if v is not self.values[n]}
+        self.alone = alone & self.objects.keys()
+        self.begun: dict[str, Any] = {}  # with which a round begins
         self.kept: set[str] = {
             n for n in names if (n in written or n in kept) and _is_array(self.values[n])
         }
         self.fixed: set[str] = set()
         self.windows: dict[str, Any] = {}  # of arrays whose sizes change
+        self.enlarged: dict[str, Any] = {}  # these arrays, before the loop
         self.weak: dict[str, list[bool]] = {}  # which leaves stay Python's numbers
         self.bound: set[str] = set()  # first bound in the loop, by every round
         self.unclear: set[str] = set()  # may be another array's memory afterwards
+        self.stays: dict[tuple[str, int], Any] = {}  # arrays that each round leaves in their places
+        self.outside: list[Any] = []  # arrays from outside that rounds bind to variables
         for n in names:
             v = self.values[n]
             if v is UNBOUND or n in self.kept:
                 continue
             window = resized[0](v) if is_unsized(v) else None
             if window and not (written and window.shows):
-                self.windows[n], self.values[n] = window, _Enlarged(v, window)
+                self._enlarge(n, window)
                 continue
             leaves = tree_flatten(v)[0]
             if v is None or not all(map(numeric, leaves)):
@@ -103,7 +113,8 @@ class Carry:
             new = [new_array(x._read()) if type(x) is NDArray else x for x in leaves]
             made[n] = tree_unflatten(tree, new)
             window = self.windows.get(n)
-            self.cells[n].cell_contents = window.part(made[n], self.done) if window else made[n]
+            bound = window.part(made[n], self.done) if window else opened(made[n])
+            self.cells[n].cell_contents = self.begun[n] = bound
         if self.grows:
             shared = [v for n, v in made.items() if n not in self.private]
             self.growth.begin(tree_flatten(shared)[0])
@@ -115,7 +126,7 @@ class Carry:
         if moved:
             self.kept -= moved
             raise Again
-        self.unclear = set()
+        self.unclear, self.stays, self.outside = set(), {}, []
         shown = self._shown()
         if self.grows:
             self.appended, self.unclear = self.growth.taken(shown, self.written, self.after)
@@ -133,10 +144,36 @@ class Carry:
             elif n not in made:
                 self._first(n, v)
             else:
+                v = self._record(n, v) if n in self.objects else v
+                self._note_staying(n, v, made[n], first[n])
                 self._written(n, made[n], first[n])
                 out[n] = self._in_window(n, v, shown) if n in self.windows else self._same(n, v)
         self._refuse_aliases(out, made, shown)
         return out
+
+    def _note_staying(self, n: str, v: Any, made: Any, nodes: list[Any]) -> None:
+        """After the loop, these must be the same objects as before."""
+        begun = tree_flatten(made)[0]
+        for k, (x, old) in enumerate(zip(tree_flatten(v)[0], tree_flatten(self.values[n])[0])):
+            same = k < len(begun) and x is begun[k] and type(x) is NDArray
+            if same and x._node is nodes[k] and type(old) is NDArray:
+                self.stays[n, k] = old
+
+    def _record(self, n: str, v: Any) -> Any:
+        """The record of an object. After the loop it is another one than before: nobody must see
+        that.
+        """
+        start = self.values[n]
+        if v is self.begun[n]:
+            self.fixed.add(n)
+            self.values[n] = self.objects.pop(n)
+            raise Again
+        if not (self.least or n in self.alone or is_frozen(start)):
+            raise OtherType(f"line {self.line}: `{n}` ({_shown(start)}) may change, or stay")
+        others = [m for m in self.names if m != n and value_of(self.cells[m]) is v]
+        if others or not is_new(v):
+            raise OtherType(f"line {self.line}: `{n}` ({_shown(start)}) is none that a round makes")
+        return closed(v)
 
     def _refuse_exchanges(self, made: dict[str, Any], first: dict[str, Any]) -> None:
         """The carry has no places in memory: an array from outside must not be written under the
@@ -151,7 +188,9 @@ class Carry:
                 m = came[m]
             if names <= self.private:
                 continue
-            if m is not None or self.least < len(names) or not _writeable(value_of(self.cells[n])):
+            in_list = self.grows and self.growth.growing and came[n] not in (None, n)
+            few = m is not None or self.least < len(names)
+            if in_list or few or not _writeable(value_of(self.cells[n])):
                 self.unclear.add(n)
             if made[n]._node is first[n][0] and (m is None or names.isdisjoint(self.written)):
                 continue
@@ -170,7 +209,7 @@ class Carry:
             v = value_of(cell)
             if n not in self.names and v is not before:
                 continue  # the next round binds it before it reads it, and nothing reads it later
-            for x in [v] if type(v) is NDArray else tree_flatten(v)[0]:
+            for x in [v] if type(v) is NDArray else tree_flatten(closed(v))[0]:
                 if _is_array(x):
                     shown.setdefault(id(x._owner()), set()).add(n)
         return shown
@@ -184,23 +223,30 @@ class Carry:
         handles = local.recorder.handles  # type: ignore[attr-defined]
         begun = {id(x) for v in made.values() if type(v) is not NDArray for x in tree_flatten(v)[0]}
         for n, v in out.items():
-            arrays = list(filter(_is_array, tree_flatten(v)[0]))
-            if type(v) is not NDArray and (not self.least or any(id(x) in begun for x in arrays)):
-                self.unclear.add(n)
+            leaves = tree_flatten(v)[0]
+            arrays = list(filter(_is_array, leaves))
+            if type(v) is not NDArray:
+                moved = [x for k, x in enumerate(leaves) if (n, k) not in self.stays]
+                if any(id(x) in begun for x in moved) or arrays and not self.least:
+                    self.unclear.add(n)
             for x in [*arrays, *filter(_is_array, tree_flatten(self.values[n])[0])]:
                 owner = x._owner()
                 outside = handles.get(id(owner))
                 bad = outside is not None and owner._node is not outside[2]
                 if any(x is a for a in arrays):  # as the round leaves it
                     names = shown.get(id(owner), set())
-                    shared = len(names) > 1 or outside is not None
+                    again = sum(a._owner() is owner for a in arrays) > 1
+                    shared = len(names) > 1 or outside is not None or again
                     if shared or not _writeable(x):
                         self.unclear.add(n)
+                        self.outside += [outside[0]] if outside is not None else []
                     bad = bad or shared and not names.isdisjoint(self.written)
                 if bad:
                     raise CannotStage(
                         f"line {self.line}: `{n}` shows memory that is written in place; copy it"
                     )
+        for n in self.unclear & self.objects.keys() if self.least else ():
+            raise OtherType(f"line {self.line}: `{n}` holds an array that others hold as well")
 
     def _first(self, n: str, v: Any) -> None:
         """A variable that was not bound before the loop."""
@@ -235,8 +281,13 @@ class Carry:
         if not found or not all(found.values()):
             return False
         for n, window in found.items():
-            self.windows[n], self.values[n] = window, _Enlarged(self.values[n], window)
+            self._enlarge(n, window)
         return True
+
+    def _enlarge(self, n: str, window: Any) -> None:
+        v = self.values[n]
+        self.enlarged[n] = v if type(v) is NDArray else v.whole
+        self.windows[n], self.values[n] = window, _Enlarged(v, window)
 
     def _in_window(self, n: str, v: Any, shown: dict[int, set[str]]) -> Any:
         """The value of a variable whose sizes change."""
@@ -245,9 +296,11 @@ class Carry:
             raise OtherType(f"line {self.line}: `{n}` changes shape")
         whole = v.whole
         if whole._base is not None or id(whole) in shown or not _is_new(whole):
-            self.unclear.add(n)
             if self.written:
                 raise OtherType(f"line {self.line}: `{n}` changes shape, and may show other arrays")
+            self.unclear.add(n)
+            outside = local.recorder.handles.get(id(whole._owner()))  # type: ignore[attr-defined]
+            self.outside += [outside[0]] if outside is not None else []
         self.weak[n] = [False]
         return made
 
@@ -298,6 +351,9 @@ class Carry:
     def finish(self, results: dict[str, Any], some: bool) -> None:
         """Bind the results. some: the loop has had rounds."""
         bind_all(self.cells.values(), self.before)
+        others = [self.enlarged.get(n, self.values[n]) for n in self.names
+                  if n not in self.private | self.kept]  # fmt: skip
+        before = [x for v in others for x in tree_flatten(v)[0] if _is_array(x)]
         for n, v in results.items():
             v = self.windows[n].finished(v) if n in self.windows else v
             leaves, tree = tree_flatten(v)
@@ -307,12 +363,14 @@ class Carry:
             if n in self.unclear:  # a write would not reach the array that it shows
                 for x in filter(_is_array, made):
                     x._flags = {"readonly": True}
-            v = tree_unflatten(tree, made)
+                    for y in [*before, *self.outside]:
+                        refuse_after_write(y._owner(), x, f"line {self.line}: a loop")
+            v = tree_unflatten(tree, [self.stays.get((n, k), x) for k, x in enumerate(made)])
             if some and n in self.bound:
                 v = v.value
-            elif some and self.weak[n] == [True]:
+            elif some and self.weak[n] == [True] and n not in self.objects:
                 v = python_number(v, self.values[n])
-            bind(self.cells[n], v)
+            bind(self.cells[n], fresh(opened(v)) if n in self.objects else v)
         if self.grows and self.growth.growing:
             self.growth.extend(self.least)
 
@@ -361,8 +419,15 @@ def _private(cell: Any) -> bool:
     return inside and x._base is None
 
 
+def _is_alone(cell: Any) -> bool:
+    """Whether only this variable refers to its value, an object that was made here."""
+    if value_of(cell) is UNBOUND or not is_new(cell.cell_contents):
+        return False
+    return counts([cell.cell_contents])[0] == COUNTED + 2  # that of `session.fresh`
+
+
 def _shown(x: Any) -> str:
-    return "nothing" if x is UNBOUND else kind(x)
+    return "nothing" if x is UNBOUND else x.kind.__name__ if type(x) is Record else kind(x)
 
 
 def _settles(a: Aval, b: Aval) -> np.dtype[Any] | None:

@@ -423,13 +423,13 @@ def _handle(node: Array, slot: Any, line: int) -> Array:
     if slot[3] == "fixed":
         made._flags = {"readonly": True}
         for owner in slot[4]:
-            _note_pick(owner, made, line)
+            refuse_after_write(owner, made, f"line {line}: a branch")
     return made
 
 
-def _note_pick(owner: Any, made: Array, line: int) -> None:
-    """After a write to the array that a branch picked, `made` must not be used: it was not
-    written.
+def refuse_after_write(owner: Any, made: Array, what: str) -> None:
+    """After a write to this array, `made`, which `what` may have made another name of it, must not
+    be used: it was not written.
     """
     recorder = local.recorder
     if owner is None or not isinstance(recorder, StagingRecorder):
@@ -437,8 +437,8 @@ def _note_pick(owner: Any, made: Array, line: int) -> None:
 
     def error() -> BaseException:
         return CannotStage(
-            f"line {line}: a branch gives an array another name, and it is written in place before "
-            "that name is used; use a copy"
+            f"{what} gives an array another name, and it is written in place before that name is "
+            "used; use a copy"
         )
 
     noted = recorder.picked.setdefault(id(owner), [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -83,14 +84,23 @@ class Names(ast.NodeVisitor):
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = _scope
 
-    def _comprehension(self, node: ast.AST) -> None:
+    def _comprehension(self, node: Any) -> None:
+        """Its variables are its own, though from Python 3.12 on they lie in the function's frame:
+        there they are unbound, or bound as before, when it has ended.
+        """
         inner = Names()
         inner.generic_visit(node)
-        self.loads |= inner.loads
-        self.later |= inner.later
+        targets = Names()
+        for part in node.generators:
+            targets.visit(part.target)
+        own = targets.stores
+        self.visit(node.generators[0].iter)  # belongs to whoever holds the comprehension
+        self.loads |= inner.loads - own
+        self.written |= inner.written - own
+        self.later |= inner.later - own
         self.stores |= {w.target.id for w in ast.walk(node) if isinstance(w, ast.NamedExpr)}
         if isinstance(node, ast.GeneratorExp):
-            self.later |= inner.loads
+            self.later |= inner.loads - own
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
@@ -174,3 +184,19 @@ def returns(statements: Sequence[ast.stmt]) -> bool:
             if not jumps(s.body, (ast.Break,)):  # else it never ends
                 return True
     return False
+
+
+def is_chain(node: ast.expr) -> bool:
+    """Whether it is a name, or attributes of one: reading it twice does nothing more."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def is_float(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is not int
+
+
+def binds(*nodes: ast.AST) -> bool:
+    """Whether an expression binds a name, which a lambda would keep to itself."""
+    return any(isinstance(n, ast.NamedExpr) for node in nodes for n in ast.walk(node))

@@ -14,7 +14,15 @@ from typing import Any
 
 from lazynp.transforms.control._jumps import Jumps, call, name, no, thunk
 from lazynp.transforms.control._liveness import Liveness
-from lazynp.transforms.control._names import Unsupported, inside, names, returns
+from lazynp.transforms.control._names import (
+    Unsupported,
+    binds,
+    inside,
+    is_chain,
+    is_float,
+    names,
+    returns,
+)
 from lazynp.transforms.control._raising import Raising
 from lazynp.transforms.control._reductions import REDUCING, Reductions
 from lazynp.transforms.control._trees import copied, placed
@@ -229,6 +237,10 @@ def _located(node: Any, at: ast.AST) -> Any:
     return placed(made)
 
 
+def _stored(of: str) -> ast.expr:
+    return ast.Name(of, ast.Store())
+
+
 def _constant(of: set[str]) -> ast.expr:
     value: Any = tuple(sorted(of))
     return ast.Constant(value)
@@ -291,7 +303,7 @@ class _Expressions(ast.NodeTransformer):
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        if _binds(node):
+        if binds(node):
             return node
         plain = [isinstance(v, (ast.BoolOp, ast.Compare)) for v in node.values]
         self.generic_visit(node)
@@ -311,7 +323,7 @@ class _Expressions(ast.NodeTransformer):
         return self._call(node, "not_", node.operand) if isinstance(node.op, ast.Not) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        if _binds(node.body, node.orelse):
+        if binds(node.body, node.orelse):
             return node
         _mark_test(node.test)
         self.generic_visit(node)
@@ -319,7 +331,7 @@ class _Expressions(ast.NodeTransformer):
         return self._call(node, "choose", node.test, thunk(node.body), thunk(node.orelse), line)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        if len(node.ops) > 1 and _binds(*node.comparators):
+        if len(node.ops) > 1 and binds(*node.comparators):
             return node
         self.generic_visit(node)
         if len(node.ops) == 1:
@@ -359,23 +371,42 @@ class _Expressions(ast.NodeTransformer):
     visit_Subscript = visit_Attribute
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        if isinstance(node.target, ast.Attribute) and _is_chain(node.target):
+        if isinstance(node.target, ast.Attribute) and is_chain(node.target):
             return self._attribute(node, node.target)
         self.generic_visit(node)
         if not isinstance(node.target, ast.Name):
-            return node
+            return self._part(node, node.target)
         value = self._call(
             node, "own", name(node.target.id), ast.Constant(node.target.id),
             ast.Constant(node.lineno),
         )  # fmt: skip
-        first = _located(ast.Assign([ast.Name(node.target.id, ast.Store())], value), node)
+        first = _located(ast.Assign([_stored(node.target.id)], value), node)
         if type(node.op).__name__ not in _GROWING | _DIVIDING:
             return [first, node]
         made = self._call(
             node, "augmented", ast.Constant(type(node.op).__name__), name(node.target.id),
             node.value, ast.Constant(node.lineno),
         )  # fmt: skip
-        return [first, _located(ast.Assign([ast.Name(node.target.id, ast.Store())], made), node)]
+        return [first, _located(ast.Assign([_stored(node.target.id)], made), node)]
+
+    def _part(self, node: ast.AugAssign, target: Any) -> Any:
+        """`x[i] += v`: what a list or a dict holds may be a number of Python's."""
+        kind, at = type(node.op).__name__, getattr(target, "slice", ast.Constant(None))
+        parts = at.elts if isinstance(at, ast.Tuple) else [at]
+        if kind not in _GROWING | _DIVIDING or any(isinstance(p, ast.Slice) for p in parts):
+            return node
+        old: ast.expr = self._call(node, "item", name(".of"), name(".at"))
+        new: Any = ast.Subscript(name(".of"), name(".at"), ast.Store())
+        if isinstance(target, ast.Attribute):
+            old = ast.Attribute(name(".of"), target.attr, ast.Load())
+            new = ast.Attribute(name(".of"), target.attr, ast.Store())
+        value = self._call(
+            node, "augmented", ast.Constant(kind), old, node.value, ast.Constant(node.lineno)
+        )
+        done = ast.Assign([_stored(".of"), _stored(".at")], ast.Constant(None))  # lets go of them
+        made = [ast.Assign([_stored(".of")], target.value), ast.Assign([_stored(".at")], at),
+                ast.Assign([new], value), done]  # fmt: skip
+        return [_located(m, node) for m in made]
 
     def _attribute(self, node: ast.AugAssign, target: ast.Attribute) -> Any:
         """`x.name += v`. The object is looked at before anything happens."""
@@ -383,7 +414,7 @@ class _Expressions(ast.NodeTransformer):
         read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
         old, value = self.visit(copied(read)), self.visit(node.value)
         set_ = self.visit(copied(target))
-        if kind not in _GROWING:
+        if kind not in _GROWING | _DIVIDING:
             node.target, node.value = set_, value
             return node
         first = ast.copy_location(ast.Expr(copied(set_.value)), node)
@@ -395,7 +426,7 @@ class _Expressions(ast.NodeTransformer):
         kind = type(node.op).__name__
         if getattr(node, "of_sum", False):
             return self._call(node, "summed", node.left, node.right)
-        growing = kind in _GROWING and not (_is_float(node.left) or _is_float(node.right))
+        growing = kind in _GROWING and not (is_float(node.left) or is_float(node.right))
         if not growing and kind not in _DIVIDING:
             return node
         line = ast.Constant(node.lineno)
@@ -409,7 +440,7 @@ class _Expressions(ast.NodeTransformer):
         return node
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        if _binds(node):
+        if binds(node):
             return node
         _mark_test(node.test)
         _mark_message(node.msg)
@@ -452,22 +483,6 @@ def _may_be_number(index: ast.expr) -> bool:
     if isinstance(index, ast.UnaryOp):
         index = index.operand
     return not isinstance(index, (ast.Constant, ast.Slice, ast.Tuple))
-
-
-def _is_chain(node: ast.expr) -> bool:
-    """Whether it is a name, or attributes of one: reading it twice does nothing more."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
-
-
-def _is_float(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is not int
-
-
-def _binds(*nodes: ast.AST) -> bool:
-    """Whether an expression binds a name, which a lambda would keep to itself."""
-    return any(isinstance(n, ast.NamedExpr) for node in nodes for n in ast.walk(node))
 
 
 def is_affected(node: ast.AST) -> bool:

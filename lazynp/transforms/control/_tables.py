@@ -14,23 +14,34 @@ from lazynp.primitives.checks import check_later
 from lazynp.transforms._stack import argument_node
 from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control._letters import Letter, codes
-from lazynp.transforms.control._state import numeric, pythons, session, undecided
+from lazynp.transforms.control._state import (
+    CannotStage,
+    numeric,
+    pythons,
+    session,
+    undecided,
+)
 
 _INT = np.dtype(np.int64)
 
 
-_SEQUENCES = {list, tuple, str}
+def _kind(x: Any) -> type | None:
+    """The type of Python's that finds `x[index]`, also of named tuples and other derived types."""
+    for kind in (list, tuple, str):
+        if isinstance(x, kind) and type(x).__getitem__ is kind.__getitem__:
+            return kind
+    return None
 
 
 def item(x: Any, index: Any, of: Any = None) -> Any:
     """`x[index]`. of: the type that an error names, if not that of x."""
-    if type(x) not in _SEQUENCES or not undecided(index):
+    if not undecided(index) or (kind := _kind(x)) is None:
         return x[index]
     if index.ndim or index.dtype.kind not in "iu" or not x:
         return x[index]
-    if type(x) is str:
+    if kind is str:
         return Letter(item(codes(x), index, "string"))
-    of = of or type(x).__name__
+    of = of or kind.__name__
     found = _columns(x, index, of)
     if found is not None:
         return found
@@ -38,20 +49,36 @@ def item(x: Any, index: Any, of: Any = None) -> Any:
     if table is None:
         return x[index]
     values, weak = table
+    found = values[_place(index, len(x), of)]
+    return pythons(found, found.dtype) if weak else found
+
+
+def place(x: list[Any], index: Any, value: Any) -> None:
+    """`x[index] = value`, where the index is traced: each element may be the one."""
+    table = _table([*x, value])
+    if table is None or index.ndim or index.dtype.kind not in "iu":
+        raise CannotStage("a list gets something at a traced index, and holds other than numbers")
+    values, weak = table
+    made = values[:-1].copy()
+    made[_place(index, len(x), "list assignment")] = values[-1]
+    parts = [made[k] for k in range(len(x))]
+    x[:] = [pythons(v, v.dtype) if weak else v for v in parts]
+
+
+def _place(index: Any, count: int, of: str) -> Any:
+    """The index from the beginning, within bounds. of: what an error names."""
     i = elementwise.convert(index, dtype=_INT)
-    count = len(x)
     i = elementwise.select(elementwise.less(i, 0), elementwise.add(i, count), i)
     bad = elementwise.logical_or(elementwise.less(i, 0), elementwise.greater_equal(i, count))
     check_later(bad, IndexError, f"{of} index out of range")
-    found = values[elementwise.minimum(elementwise.maximum(i, 0), count - 1)]
-    return pythons(found, found.dtype) if weak else found
+    return elementwise.minimum(elementwise.maximum(i, 0), count - 1)
 
 
 def _columns(x: Any, index: Any, of: str) -> Any:
     """What a table of rows that are all alike gives, or None. A list is one that nothing may change
     here.
     """
-    kinds = {type(row) for row in x}
+    kinds = {list if _kind(row) is list else type(row) for row in x}
     if kinds not in ({tuple}, {list}) or not x[0]:
         return None
     if list in kinds and not session.depth:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.exceptions import AxisError
 
-import lazynp
 from lazynp import _reference
 from lazynp._avals import DEVICE_DTYPES, aval_of
 from lazynp._node import ARGS, VALUE, leaf, op_of
@@ -176,22 +175,6 @@ def test_bitcast_edges() -> None:
     check(shaping.bitcast, np.array(1.5), dtype=np.dtype("u8"), shape=())
     with pytest.raises(ValueError, match="bytes"):
         shaping.bitcast.abstract(aval_of((3,), "f8"), dtype=f4, shape=(3,))
-
-
-@pytest.mark.parametrize(
-    "kinds", ["u2 u4 u1", "u2 u8 u4", "u2 u8 u4 u1", "u2 c8 u1 u2", "u2 f4 u4 u1", "u2 f8 c8 u1"]
-)
-def test_bitcasts_that_join_and_part(kinds: str) -> None:
-    """XLA made one of them, with a shape that it then refused."""
-
-    def f(x: Any) -> Any:
-        for kind in kinds.split()[1:]:
-            x = x.view(kind).copy()
-        return x
-
-    x = np.arange(16, dtype=kinds[:2])
-    got = lazynp.jit(f).lower(x).compile()(x)
-    assert np.asarray(got).tobytes() == x.tobytes() and got.dtype == kinds[-2:]
 
 
 @pytest.mark.parametrize("old, new", [("c16", "f8"), ("f8", "c16"), ("f8", "f8"), ("c8", "c8")])

@@ -19,10 +19,10 @@ from lazynp.functions import (
     ufuncs,
 )
 from lazynp.functions._eager import by_method
-from lazynp.functions._foreign import elements
+from lazynp.functions._foreign import decides, elements
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._operands import cast, check_writeable, store
-from lazynp.functions._operator_cases import defers, yielded
+from lazynp.functions._operator_cases import defers, is_traced, yielded
 from lazynp.functions._parts import Part, store as store_in
 from lazynp.functions._scalars import (
     OF_SCALARS,
@@ -106,6 +106,8 @@ def _in_place(function: Any, name: str) -> Any:
             return NotImplemented  # rebinds, as a Python number
         if type(other) is not NDArray and defers(other) and not isinstance(other, np.ndarray):
             return _yielded_in_place(function, self, other)
+        if type(other) is not NDArray and decides(other) and not is_traced(self._read()):
+            return function(self, other, out=self)
         check_writeable(self)
         try:
             if name == "matmul" and self.ndim and np.ndim(other) == 1:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy.char as _numpy
 
 from lazynp.functions._host import mirrored as _mirrored
+from lazynp.functions._numpys_classes import hook as _hook
 
 if TYPE_CHECKING:
     from numpy.char import *  # noqa: F403
 
 __all__ = list(_numpy.__all__)
 globals().update(_mirrored(_numpy, __all__))
+_hook(_numpy.chararray)
 
 
 def __getattr__(name: str) -> Any:

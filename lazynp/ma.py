@@ -17,6 +17,7 @@ from lazynp.functions._host import (
     to_host as _to_host,
     write_on_host as _write_on_host,
 )
+from lazynp.functions._numpys_classes import hook as _hook
 from lazynp.functions._operands import check_writeable as _check_writeable
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ _MaskedArray.__name__ = _MaskedArray.__qualname__ = "MaskedArray"
 globals().update(_mirrored(_numpy, __all__))
 globals().update(MaskedArray=_MaskedArray, masked_array=_MaskedArray)
 
+_hook(_numpy.MaskedArray)
 globals().update({name: _writing(name) for name in ("put", "putmask")})
 
 

@@ -279,3 +279,36 @@ def test_memory_that_was_handed_out_is_shared() -> None:
     assert not np.shares_memory(lent[:2], x[3:]) and not np.may_share_memory([1], x)
     x[0] = 5
     assert not np.shares_memory(x, lent)
+
+
+IN_PLACE = ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "imatmul"]
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_an_operator_in_place_binds_what_the_operand_gives(name: str) -> None:
+    class Deciding:
+        def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+            return function.__name__, method, len(inputs), inputs[1] is self, "out" in options
+
+    for np_ in (numpy, np):
+        x: Any = np_.arange(4).reshape(2, 2)
+        got = getattr(operator, name)(x, Deciding())
+        kind = got[0]
+        assert got == (kind, "__call__", 2, True, True) and not isinstance(got, np_.ndarray)
+        assert x.tolist() == [[0, 1], [2, 3]]
+
+
+def test_an_operator_in_place_with_a_class_that_gives_its_own() -> None:
+    kinds = []
+    for np_ in (numpy, np):
+
+        class Length(np_.ndarray):  # type: ignore[name-defined,misc]
+            def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **kw: Any) -> Any:
+                bare = [x.view(np_.ndarray) if isinstance(x, Length) else x for x in inputs]
+                return getattr(function, method)(*bare, **kw).view(Length)
+
+        before: Any = np_.arange(3.0)
+        x = before
+        x += np_.ones(3).view(Length)
+        kinds.append((type(x) is Length, np_.shares_memory(x, before), before.tolist()))
+    assert kinds[0] == kinds[1] == (True, True, [1.0, 2.0, 3.0])

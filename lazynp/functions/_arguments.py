@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,7 +22,7 @@ from lazynp._sizes import Size, sized
 from lazynp._steps import Basic
 from lazynp._strides import Order, copied_order, fortran_order, in_order, layout
 from lazynp._views import view
-from lazynp.functions._operands import as_array, cast
+from lazynp.functions._operands import as_array, cast, warn_of_lost_imaginary_part
 from lazynp.primitives import indexing, shaping
 
 Dtype = np.dtype[Any]
@@ -232,11 +231,7 @@ def converted(x: Array, dtype: Dtype) -> Array:
     if dtype.itemsize == 0 or x.dtype.kind in "OSUmM" or dtype.kind in "OSUmM":
         return from_numpy(np.array(np.asarray(host_value(x._read())).astype(dtype)))
     if x.dtype.kind == "c" and dtype.kind in "iuf":
-        warnings.warn(
-            "Casting complex values to real discards the imaginary part",
-            np.exceptions.ComplexWarning,
-            stacklevel=4,
-        )
+        warn_of_lost_imaginary_part()
     return cast(x, dtype)
 
 

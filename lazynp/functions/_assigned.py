@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ from lazynp._values import knowable, seen_value
 from lazynp.functions._fitting import check_stored
 from lazynp.functions._foreign import elements
 from lazynp.functions._nested import holds_lazy
-from lazynp.functions._operands import operand_of
-from lazynp.primitives import shaping
+from lazynp.functions._operands import operand_of, warn_of_lost_imaginary_part
+from lazynp.primitives import elementwise, shaping
 
 # these convert differently from arrays
 _TIMES = (np.datetime64, np.timedelta64)
@@ -49,7 +48,9 @@ def assigned(
     if by_index:
         check_weak(value, dtype)
     if aval.dtype.kind == "c" and dtype.kind in "fiu":
-        _warn_of_lost_imaginary_part()
+        warn_of_lost_imaginary_part()
+        operand = record(elementwise.convert, (operand,), {"dtype": dtype})  # NumPy would warn too
+        aval = aval_of_node(operand)
     kept = _without_needless_axes(aval.shape, len(shape), by_index)
     if kept != aval.shape:
         operand = record(shaping.reshape, (operand,), {"shape": kept})
@@ -112,14 +113,6 @@ def _pythons_numbers(values: Any) -> list[Any]:
     return [x for x in values if type(x) in SCALAR_DTYPES] + [
         x for inner in nested for x in _pythons_numbers(inner)
     ]
-
-
-def _warn_of_lost_imaginary_part() -> None:
-    warnings.warn(
-        "Casting complex values to real discards the imaginary part",
-        np.exceptions.ComplexWarning,
-        stacklevel=4,
-    )
 
 
 def assigned_scalar(value: Any, dtype: np.dtype[Any]) -> Any:

@@ -14,6 +14,7 @@ from lazynp._later import array_api_compat, matrix_classes
 from lazynp._overrides import check, overrides
 from lazynp._sizes import Size
 from lazynp.functions._host import to_device, to_host, write_on_host
+from lazynp.functions._subclass import Subclass
 
 _KNOWN = {
     NDArray, Scalar, Size, np.ndarray, int, float, complex, bool, list, tuple, type(None)
@@ -75,6 +76,17 @@ def _takes_over(kind: type) -> bool:
     if issubclass(kind, matrix_classes()) or _wraps(kind):
         return True
     return getattr(kind, "__array_ufunc__", _PLAIN) is not _PLAIN
+
+
+def decides(x: Any) -> bool:
+    """Whether an operator in place binds what this operand's `__array_ufunc__` gives: that of a
+    class of the user's, or of a library's.
+    """
+    kind = type(x)
+    if kind in _KNOWN or _is_ours_to_take(kind):
+        return False
+    method = getattr(kind, "__array_ufunc__", None)
+    return method not in (None, _PLAIN, NDArray.__array_ufunc__, Subclass.__array_ufunc__)
 
 
 def _wraps(kind: type) -> bool:
@@ -152,7 +164,11 @@ def _is_ours(x: Any) -> bool:
     """
     if isinstance(x, Array):
         return type(x) is not NDArray and type(x) is not Scalar
-    return hasattr(type(x), "_takes_lazy") or hasattr(type(x), "_stands_for_traced")
+    return _is_ours_to_take(type(x))
+
+
+def _is_ours_to_take(kind: type) -> bool:
+    return hasattr(kind, "_takes_lazy") or hasattr(kind, "_stands_for_traced")
 
 
 def by_numpy(function: Any, inputs: Any, options: dict[str, Any], *, single: bool = False) -> Any:

@@ -16,7 +16,7 @@ from lazynp._avals import on_device
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._observers import observers
-from lazynp._strides import in_order, order_of_strides
+from lazynp._strides import in_order, layout, order_of_strides
 from lazynp.functions._placing import beside
 from lazynp.functions._records import Record
 
@@ -79,7 +79,10 @@ def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         args, kwargs = args[:-1], {**kwargs, "out": args[-1]}
     if kwargs and isinstance(kwargs.get("out"), Array):
         with write_on_host(kwargs["out"]) as memory:
-            host_call(function, *args, **{**kwargs, "out": memory})
+            given = _lying_as_numpys(memory, kwargs["out"])
+            host_call(function, *args, **{**kwargs, "out": given})
+            if given is not memory:
+                memory[...] = given
         return kwargs["out"]
     watched = on_host_call or observers
     name = getattr(function, "__name__", str(function)) if watched else ""
@@ -93,6 +96,19 @@ def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         for o in observers:
             o.called(begin, name)
     return result
+
+
+def _lying_as_numpys(memory: np.ndarray[Any, Any], out: Array) -> np.ndarray[Any, Any]:
+    """The memory, or a copy with gaps or in the order that NumPy's `out` would have: generators
+    fill memory in its order, and refuse gaps.
+    """
+    flags = layout(out).flags
+    for kind in ("c_contiguous", "f_contiguous"):
+        if getattr(flags, kind):
+            return memory if getattr(memory.flags, kind) else memory.copy(kind[0].upper())
+    gaps = np.empty((*memory.shape, 2), memory.dtype)[..., 0]
+    gaps[...] = memory
+    return gaps
 
 
 def hosted(function: Callable[P, Any]) -> Callable[P, Any]:

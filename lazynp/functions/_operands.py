@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
+from lazynp._errstate import warn
 from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
 from lazynp._node import Node, leaf
@@ -84,6 +84,11 @@ def cast(x: Any, dtype: Any) -> Array:
     """The array in this dtype; the array itself if it has it already."""
     array, dtype = as_array(x), np.dtype(dtype)
     return array if array.dtype == dtype else elementwise.convert(array, dtype=dtype)
+
+
+def warn_of_lost_imaginary_part() -> None:
+    text = "Casting complex values to real discards the imaginary part"
+    warn(text, np.exceptions.ComplexWarning)
 
 
 def broadcast(x: Array, shape: tuple[int, ...]) -> Array:
@@ -160,8 +165,7 @@ def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> 
         np.copyto(out, host_value(result._read()), casting="unsafe")
         return out
     if result.dtype.kind == "c" and out.dtype.kind in "iuf":
-        text = "Casting complex values to real discards the imaginary part"
-        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=4)
+        warn_of_lost_imaginary_part()
     with write_lock:
         out._write(broadcast(cast(result, out.dtype), out.shape)._read())
     return out

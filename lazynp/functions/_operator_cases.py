@@ -58,14 +58,14 @@ def yielded(name: str, x: Any, y: Any) -> Any:
     """The operator's result where one side defers: the other side's method decides. Sparse arrays
     accept only NumPy's dense arrays, so they get those, unless the value is traced.
     """
-    if any(isinstance(v, Array) and _is_traced(v._read()) for v in (x, y)):
+    if any(isinstance(v, Array) and is_traced(v._read()) for v in (x, y)):
         return NotImplemented
     function = OPERATORS.get(name)
     sparse = [type(v).__module__.startswith("scipy.sparse") for v in (x, y)]
     return function(*to_host((x, y))) if function and any(sparse) else NotImplemented
 
 
-def _is_traced(node: Any) -> bool:
+def is_traced(node: Any) -> bool:
     return is_tracer(node) or not knowable(node)
 
 

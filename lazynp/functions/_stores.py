@@ -150,6 +150,8 @@ def store_element(self: Array, index: Any, axes: int, value: Any) -> bool:
         aval = aval_of_node(self._node)
         if aval.ndim != axes or not on_device(aval.dtype):
             return False
+        if t in _COMPLEX and aval.dtype.kind != "c":
+            return False  # an error or a warning, at the user's line
         memory = _own_memory(self)
         if memory is None:
             return False
@@ -158,6 +160,7 @@ def store_element(self: Array, index: Any, axes: int, value: Any) -> bool:
 
 
 _NUMBERS = frozenset({float, int, bool, complex})
+_COMPLEX = frozenset({complex, np.complex64, np.complex128})
 
 
 # -- eager stores, `op=` and `out=` ----------------------------------------------------------------

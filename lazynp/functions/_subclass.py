@@ -19,6 +19,7 @@ from lazynp._avals import SCALAR_DTYPES
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._views import same
+from lazynp.functions._numpys_classes import for_numpy
 from lazynp.functions._scalars import AVALS
 from lazynp.primitives.elementwise_factory import ROWS
 
@@ -325,6 +326,9 @@ def _of_either(name: str, function: Any) -> Any:
             return getattr(Array, name)(self, *args, **kwargs)
         kind = Subclass if isinstance(self, Subclass) else Array
         if isinstance(self, np.ndarray):
+            if name == "view":
+                args = tuple(map(for_numpy, args))
+                kwargs = {k: for_numpy(v) for k, v in kwargs.items()}
             return getattr(np.ndarray, name)(self, *args, **kwargs)
         return getattr(kind, name)(self, *args, **kwargs)
 

@@ -160,12 +160,17 @@ def _bitcast_lower(b: Any, x: Any, *, dtype: Dtype, shape: Shape) -> Any:
 
 
 def _bitcast_flat(b: Any, x: Any, dtype: Dtype) -> Any:
-    """Reinterpret a flat array of real numbers as another real type, low bytes first."""
+    """Reinterpret a flat array of real numbers as another real type, low bytes first.
+
+    XLA's simplifier makes one of two that follow each other, and fails where the first one joins
+    elements and the second one takes them apart (`u2`, `u4`, `u1`).
+    """
     size, old, new = x.aval.size, x.aval.dtype.itemsize, dtype.itemsize
     if x.aval.dtype == dtype:
         return x
     if old < new:
-        return b.bitcast(b.reshape(x, (size * old // new, new // old)), dtype, (size * old // new,))
+        joined = b.reshape(x, (size * old // new, new // old))
+        return b.barrier(b.bitcast(joined, dtype, (size * old // new,)))
     if old > new:
         return b.reshape(b.bitcast(x, dtype, (size, old // new)), (size * old // new,))
     return b.bitcast(x, dtype, (size,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy
@@ -139,3 +140,33 @@ def test_filling_with_a_sequence(dtype: str) -> None:
             else:
                 found.append(str(numpy.asarray(x).tolist()))
         assert found[0] == found[1], value
+
+
+LOSING = [
+    "x[:] = c", "x[0] = c[0]", "x[[1, 0]] = c", "x[x == 0] = c", "x.fill(c[0])", "x.flat = c",
+    "np.copyto(x, c, casting='unsafe')", "np.put(x, [0], c[:1])", "c.astype(float)",
+    "np.array(c, dtype=float)", "np.asarray(c, dtype='i4')", "np.full(2, c[0], dtype='f4')",
+    "np.add(c, c, dtype=float, casting='unsafe')", "x.reshape(2, 1)[:, 0] = c",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("execution", ["adaptive", "compiled", "reference"])
+@pytest.mark.parametrize("program", LOSING)
+def test_lost_imaginary_parts_are_told_at_the_users_line(program: str, execution: Any) -> None:
+    """As often as NumPy tells, in each round."""
+    code = compile(program, "users.py", "exec")
+
+    def told(np: Any) -> list[Any]:
+        found = []
+        for _ in range(4):
+            c, x = np.array([1 + 2j, 3]), np.zeros(2)
+            with warnings.catch_warnings(record=True) as given:
+                warnings.simplefilter("always")
+                exec(code, {"np": np, "c": c, "x": x})
+                found.append((len(given), {w.category for w in given}, x.tolist()))
+            if np is lazynp:
+                assert {w.filename for w in given} == {"users.py"}
+        return found
+
+    with lazynp.config(execution=execution):
+        assert told(lazynp) == told(numpy)

@@ -298,17 +298,18 @@ def test_an_operator_in_place_binds_what_the_operand_gives(name: str) -> None:
         assert x.tolist() == [[0, 1], [2, 3]]
 
 
+def added_in_place(np_: Any) -> Any:
+    class Length(np_.ndarray):
+        def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **kw: Any) -> Any:
+            bare = [x.view(np_.ndarray) if isinstance(x, Length) else x for x in inputs]
+            return getattr(function, method)(*bare, **kw).view(Length)
+
+    before: Any = np_.arange(3.0)
+    x = before
+    x += np_.ones(3).view(Length)
+    return type(x) is Length, np_.shares_memory(x, before), before.tolist()
+
+
 def test_an_operator_in_place_with_a_class_that_gives_its_own() -> None:
-    kinds = []
-    for np_ in (numpy, np):
-
-        class Length(np_.ndarray):  # type: ignore[name-defined,misc]
-            def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **kw: Any) -> Any:
-                bare = [x.view(np_.ndarray) if isinstance(x, Length) else x for x in inputs]
-                return getattr(function, method)(*bare, **kw).view(Length)
-
-        before: Any = np_.arange(3.0)
-        x = before
-        x += np_.ones(3).view(Length)
-        kinds.append((type(x) is Length, np_.shares_memory(x, before), before.tolist()))
+    kinds = [added_in_place(np_) for np_ in (numpy, np)]
     assert kinds[0] == kinds[1] == (True, True, [1.0, 2.0, 3.0])

@@ -103,9 +103,10 @@ def _lying_as_numpys(memory: np.ndarray[Any, Any], out: Array) -> np.ndarray[Any
     fill memory in its order, and refuse gaps.
     """
     flags = layout(out).flags
-    for kind in ("c_contiguous", "f_contiguous"):
-        if getattr(flags, kind):
-            return memory if getattr(memory.flags, kind) else memory.copy(kind[0].upper())
+    if flags.c_contiguous:
+        return np.ascontiguousarray(memory)
+    if flags.f_contiguous:
+        return np.asfortranarray(memory)
     gaps = np.empty((*memory.shape, 2), memory.dtype)[..., 0]
     gaps[...] = memory
     return gaps

@@ -104,9 +104,9 @@ def _lying_as_numpys(memory: np.ndarray[Any, Any], out: Array) -> np.ndarray[Any
     """
     flags = layout(out).flags
     if flags.c_contiguous:
-        return np.ascontiguousarray(memory)
+        return np.asarray(memory, order="C")
     if flags.f_contiguous:
-        return np.asfortranarray(memory)
+        return np.asarray(memory, order="F")
     gaps = np.empty((*memory.shape, 2), memory.dtype)[..., 0]
     gaps[...] = memory
     return gaps

@@ -214,6 +214,7 @@ from lazynp.transforms import (
     grad as grad,
     hessian as hessian,
     hvp as hvp,
+    jac_sparse as jac_sparse,
     jacfwd as jacfwd,
     jacrev as jacrev,
     jit as jit,

@@ -28,6 +28,7 @@ from lazynp.transforms._extras import (
     stop_gradient,
 )
 from lazynp.transforms._grad import grad, hessian, hvp, jacfwd, jacrev, value_and_grad
+from lazynp.transforms._jac_sparse import jac_sparse
 from lazynp.transforms._jit import disable_jit, jit
 from lazynp.transforms._jvp import jvp
 from lazynp.transforms._looping import fori_loop, while_loop
@@ -62,6 +63,7 @@ __all__ = [
     "grad",
     "hessian",
     "hvp",
+    "jac_sparse",
     "jacfwd",
     "jacrev",
     "jit",

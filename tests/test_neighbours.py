@@ -249,8 +249,12 @@ def test_pandas() -> None:
     series, x = frame["a"], np.arange(3.0)
     for result in (np.sqrt(series), x + series, series + x, x > series, -series):
         assert isinstance(result, pandas.Series)
+    y, same = numpy.arange(3.0), x
     x += series
-    assert isinstance(x, np.ndarray) and x.tolist() == [0, 2, 4]
+    y += series  # pandas decides what that binds
+    assert isinstance(x, pandas.Series) == isinstance(y, pandas.Series)
+    assert same.tolist() == x.tolist() == y.tolist() == [0, 2, 4]
+    x = same
     frame["b"] = x
     assert frame["b"].tolist() == [0, 2, 4]
     assert frame[numpy.asarray(x > 1)]["w"].tolist() == ["y", "z"]  # Cython takes numpy's masks

@@ -1,6 +1,13 @@
 """Scripts for test_while_loops.py. `look()` asks whether the loop around it may be taken."""
 
 TAKEN = {
+    "the length of a list": """
+x, n, todo = np.ones(3), 0, list(range(40))
+while n < len(todo):
+    x = x * 0.9 + todo[n]
+    n += 1
+    if n == 2 or n == 3: look()
+""",
     "converges": """
 u, error, steps = np.zeros((6, 7)), 1.0, 0
 u[0] = 1.0
@@ -460,13 +467,6 @@ while rng.random() < 0.97:
     n += 1
     if n == 2 or n == 3: look()
 del rng
-""",
-    "the length of a list": """
-x, n, todo = np.ones(3), 0, list(range(40))
-while n < len(todo):
-    x = x * 0.9 + todo[n]
-    n += 1
-    if n == 2 or n == 3: look()
 """,
     "a file to read": """
 import io

@@ -19,8 +19,8 @@ import numpy as np
 
 from lazynp._array import NDArray, Scalar, new_array
 from lazynp._avals import aval_of
-from lazynp._promotion._paths import target_of, targets
-from lazynp._promotion._row_views import find_holders, way_of
+from lazynp._promotion._paths import joined, target_of, targets
+from lazynp._promotion._row_views import find_holders, own, way_of
 from lazynp._recorder import StagingRecorder, local
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._stack import node_of, zeros
@@ -150,6 +150,7 @@ class Rewriting:
 
     def _site(self, s: ast.stmt, target: Any, rest: list[ast.stmt], sure: bool) -> list[ast.stmt]:
         of, value, index = target
+        value = value if joined(s) is None else _call("own", value)
         site = Site(len(self.sites), of, s.lineno, index is not None, sure, at=s)
         if isinstance(value, ast.Name) and sure and value.id in self._bound | self._picked:
             site.name, site.kept = value.id, value.id not in names(*rest).stores
@@ -482,6 +483,7 @@ class Histories:
 for _name in ("another", "begin", "end", "fresh", "held", "over", "put", "row", "rows"):
     # the function of the rounds knows them by names that no variable of the user's has
     setattr(Histories, f".{_name}", getattr(Histories, _name))
+setattr(Histories, ".own", staticmethod(own))
 
 
 def _nothing(a: Any) -> Any:

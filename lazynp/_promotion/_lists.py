@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import new_array
+from lazynp._array import NDArray, new_array
 from lazynp._collector import uncollected
 from lazynp._node import leaf
 from lazynp._promotion._agreement import agree
 from lazynp._promotion._histories import Site
+from lazynp._promotion._joins import block_of, check_joins, longer, same
+from lazynp._promotion._paths import joined
 from lazynp._promotion._row_views import shown
 from lazynp.transforms.control import CannotStage
 
@@ -28,7 +30,13 @@ class Changes:
         self._sets: list[tuple[list[Any], int, Any]] = []
         self._sites, self._appended = sites, dict[str, list[Any]]()
         self._same: dict[str, bool] = {}
+        self.longer = dict[str, Any]()  # arrays, by name, with what the rounds join to them
+        self._blocks = dict[str, Any]()
         for name, of in objects.items():
+            if type(of) is NDArray:
+                block = block_of(of, [s for s in sites if s.of == name], given)
+                self._blocks[name], self.longer[name] = (of, block), longer(of, block)
+                continue
             ours = [
                 (s, _values(s, given[2 * s.number], int(given[2 * s.number + 1])))
                 for s in sites if s.of == name
@@ -79,7 +87,10 @@ class Changes:
 
     def agree(self, lengths: dict[str, int]) -> bool:
         """Whether Python has left the same in the lists. lengths: those before."""
-        for (of, values), n in zip(self._lists, lengths.values()):
+        if not all(agree(*same(b, of, lengths[n])) for n, (of, b) in self._blocks.items()):
+            return False
+        rest = [n for name, n in lengths.items() if name not in self._blocks]
+        for (of, values), n in zip(self._lists, rest):
             if not agree(values, of[n:]):
                 return False
         last = {(id(of), i % len(of)): (of, i, value) for of, i, value in self._sets}
@@ -91,8 +102,11 @@ def check_sites(sites: list[Site], objects: dict[str, Any]) -> None:
     if len({id(of) for of in objects.values()}) < len(objects):
         raise CannotStage("a list that grows has two names")
     for name, of in objects.items():
-        if type(of) is not list:
-            raise CannotStage(f"`{name}` is no list any longer")
+        joining = [s for s in sites if s.of == name and joined(s.at)]
+        if type(of) is not (NDArray if joining else list):
+            raise CannotStage(f"`{name}` is no {'array' if joining else 'list'} any longer")
+        if joining:
+            check_joins(name, of, joining)
     for name in {s.of for s in sites}:
         ours = [s for s in sites if s.of == name]
         if len(ours) > 1 and (not all(s.sure for s in ours) or len({s.sets for s in ours}) > 1):

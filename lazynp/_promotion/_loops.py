@@ -20,7 +20,7 @@ from lazynp._memo import Memo
 from lazynp._promotion._blocks import without_blocks
 from lazynp._promotion._exchanges import LEAVES, STOP, fresh, seconds, without_exchanges
 from lazynp._promotion._histories import Rewriting, Site
-from lazynp._promotion._paths import grown, root_of
+from lazynp._promotion._paths import grown, joins_in, root_of
 from lazynp.transforms.control import copied, is_users, jumps, names, whole_tree
 
 _REFUSED = (
@@ -53,10 +53,11 @@ class Loop:
     may stop before the last of its rounds; wary: at any `if` that calls something. left_early: how
     often it has ended during a trial. rounds: the bodies of so many rounds that exchanged names
     are back; a program runs a multiple of them. flags: variables that are True or False. watch:
-    since when it is known to run. grown: names that may be those of lists which it changes; lists:
-    those that are; sites: where. body: the statements of a round, without blocks; blocks: what
-    these called; tries: whether some handled errors. ready: programs of its rounds;
-    traced: one that has had no trial yet; traces: how many there were.
+    since when it is known to run. grown: names that may be those of lists which it changes; joins:
+    those of arrays that it makes longer, and by which functions; lists: those that are; sites:
+    where. body: the statements of a round, without blocks; blocks: what these called; tries:
+    whether some handled errors. ready: programs of its rounds; traced: one that has had no trial
+    yet; traces: how many there were.
     spent: seconds of Python's when it was entered before; attempts: to take it because of these.
     price: seconds that a program must be worth, where one was traced too early. prepared: whether
     the fields that describe it are filled.
@@ -83,6 +84,7 @@ class Loop:
     watch: Any = None
     node: Any = None
     grown: set[str] = field(default_factory=set)
+    joins: dict[str, set[str]] = field(default_factory=dict)
     lists: set[str] = field(default_factory=set)
     sites: list[Site] = field(default_factory=list)
     body: list[ast.stmt] = field(default_factory=list)
@@ -261,6 +263,7 @@ def _refusal(loop: Loop) -> str:
         return "the loop binds its own variable"
     loop.stored = stores | loop.variables
     loop.grown = {path for path in grown(loop.body) if root_of(path) not in loop.stored}
+    loop.joins = joins_in(loop.body, *head)
     return ""
 
 

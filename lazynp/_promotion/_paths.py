@@ -72,8 +72,58 @@ def found_at(path: str, value: Callable[[str], Any]) -> Any:
 # -- statements that change lists -----------------------------------------------------------------
 
 
+def joined(s: ast.AST) -> tuple[str, str, ast.expr] | None:
+    """The variable, the function, and what it joins to its array: `x = np.append(x, e)`,
+    `x = np.vstack([x, e])`.
+    """
+    if not isinstance(s, ast.Assign) or not isinstance(s.value, ast.Call) or s.value.keywords:
+        return None
+    f, given, target = s.value.func, s.value.args, s.targets[0]
+    if not isinstance(f, ast.Attribute) or not isinstance(f.value, ast.Name):
+        return None
+    if f.attr in ("concatenate", "hstack", "vstack"):
+        parts = given[0] if len(given) == 1 else None
+        given = parts.elts if isinstance(parts, (ast.Tuple, ast.List)) else []
+    elif f.attr != "append":
+        return None
+    if len(s.targets) > 1 or len(given) != 2 or not isinstance(target, ast.Name):
+        return None
+    first, more = given
+    if not isinstance(first, ast.Name) or first.id != target.id or isinstance(more, ast.Starred):
+        return None
+    return target.id, f"{f.value.id}.{f.attr}", more
+
+
+def joins_in(statements: Sequence[ast.stmt], *others: ast.AST) -> dict[str, set[str]]:
+    """By name, the functions that join something to a variable which nothing else of the loop
+    reads or binds. others: what a round evaluates besides its statements.
+    """
+    found: dict[str, set[str]] = {}
+    made = list(_joins(statements))
+    for name, function, _ in made:
+        found.setdefault(name, set()).add(function)
+    if not found:
+        return found
+    parts = [n for s in (*statements, *others) for n in ast.walk(s) if isinstance(n, ast.Name)]
+    times, joins = Counter(n.id for n in parts), Counter(name for name, _, _ in made)
+    return {n: f for n, f in found.items() if times[n] == 2 * joins[n]}
+
+
+def _joins(statements: Iterable[ast.stmt]) -> Iterable[tuple[str, str, ast.expr]]:
+    for s in statements:
+        join = joined(s)
+        if join is not None:
+            yield join
+        elif isinstance(s, ast.If):
+            yield from _joins([*s.body, *s.orelse])
+
+
 def target_of(s: ast.stmt) -> tuple[str, ast.expr, ast.expr | None] | None:
-    """The list, the value and the index of a statement that may append to a list, or set in it."""
+    """The list, the value and the index of a statement that may append to a list, or set in it; or
+    of one that joins something to an array.
+    """
+    if (join := joined(s)) is not None:
+        return join[0], join[2], None
     if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call):
         f, given = s.value.func, s.value
         if not isinstance(f, ast.Attribute) or f.attr != "append":
@@ -92,7 +142,7 @@ def grown(statements: Sequence[ast.stmt]) -> set[str]:
     """Names, or paths, of what may be lists which the statements, and no inner loops, change. Not
     those that they read as well: if these are short, they are objects that the rounds change.
     """
-    changing = list(targets(statements))
+    changing = [t for s, t in _changing(statements) if joined(s) is None]
     found = {of for of, _, _ in changing}
     only_set = found - {of for of, _, index in changing if index is None}
     if not only_set:
@@ -104,9 +154,13 @@ def grown(statements: Sequence[ast.stmt]) -> set[str]:
 
 
 def targets(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.expr, ast.expr | None]]:
+    return (target for _, target in _changing(statements))
+
+
+def _changing(statements: Iterable[ast.stmt]) -> Iterator[tuple[ast.stmt, Any]]:
     for s in statements:
         target = target_of(s)
         if target is not None:
-            yield target
+            yield s, target
         elif isinstance(s, ast.If):
-            yield from targets([*s.body, *s.orelse])
+            yield from _changing([*s.body, *s.orelse])

@@ -15,6 +15,7 @@ from typing import Any
 from lazynp._promotion._draws import Draws
 from lazynp._promotion._generators import generator_of, is_generator, kind_of
 from lazynp._promotion._items import Items
+from lazynp._promotion._joins import grown_in
 from lazynp._promotion._lists import check_sites
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._program import Program
@@ -61,7 +62,7 @@ class Ready:
             return None
         try:
             sites = self.state["_sites"]
-            lists = {n for n in loop.grown if type(value_of(n, frame)) is list}
+            lists = grown_in(loop, frame)
             if lists != loop.lists or not self.form.serves(Form(loop, items)):
                 return None
             grown = {s.of: value_of(s.of, frame) for s in sites}

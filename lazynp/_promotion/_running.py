@@ -29,6 +29,7 @@ from lazynp._promotion._draws import Draws
 from lazynp._promotion._gains import Gains, Slower
 from lazynp._promotion._given import computed, copies
 from lazynp._promotion._items import Items
+from lazynp._promotion._joins import grown_in
 from lazynp._promotion._lists import Changes, check_sites
 from lazynp._promotion._loops import Loop, describe
 from lazynp._promotion._program import Program
@@ -173,7 +174,7 @@ class Running:
         if not loop.affords(self._expected(), least(self._won)):
             self.due = NEVER
             return
-        lists = {n for n in loop.grown if type(value_of(n, frame)) is list}
+        lists = grown_in(loop, frame)
         if lists != loop.lists:
             describe(loop, lists, rate=self.gains.rate)
             count = self._free(frame, again=True)
@@ -419,8 +420,8 @@ class Running:
                 changes.keep(self.loop.carried, values, lambda n: value_of(n, frame))
                 slots = values[len(self.loop.carried) :]
                 del values[len(self.loop.carried) :]
-                names = [*self.loop.carried, *(n for n, _ in last)]
-                values += [v for _, v in last]
+                names = [*self.loop.carried, *(n for n, _ in last), *changes.longer]
+                values += [*(v for _, v in last), *changes.longer.values()]
                 replaced += [*bind(frame, names, values), *now.boxes.now()]
                 changes.apply()
                 now.boxes.put(slots)

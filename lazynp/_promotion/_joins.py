@@ -1,0 +1,83 @@
+"""Arrays that rounds make longer: `xs = np.append(xs, x)`, `rows = np.vstack([rows, row])`.
+
+What the rounds join to such an array is kept like what they append to a list (`_histories`), and
+joined once, after the program: Python copies the whole array in each round.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import NDArray, new_array
+from lazynp._flush import host_value
+from lazynp._node import leaf
+from lazynp._promotion._paths import joined
+from lazynp._promotion._variables import value_of
+from lazynp.transforms.control import CannotStage
+
+_AXES = {"append": 1, "concatenate": 1, "hstack": 1, "vstack": 2}  # of the array, by function
+
+
+def grown_in(loop: Any, frame: FrameType) -> set[str]:
+    """The names of lists that the rounds change, and of arrays that they make longer."""
+    found = {n for n in loop.grown if type(value_of(n, frame)) is list}
+    for name, functions in loop.joins.items():
+        if type(value_of(name, frame)) is NDArray and all(_is_ours(f, frame) for f in functions):
+            found.add(name)
+    return found
+
+
+def _is_ours(function: str, frame: FrameType) -> bool:
+    module, _, name = function.partition(".")
+    ours = getattr(sys.modules.get("lazynp"), name, None)
+    return ours is not None and getattr(value_of(module, frame), name, None) is ours
+
+
+def check_joins(name: str, of: Any, sites: Sequence[Any]) -> None:
+    """Whether what the rounds join to this array can be joined after them."""
+    functions = {joined(s.at)[1].partition(".")[2] for s in sites}  # type: ignore[index]
+    if len(functions) > 1:
+        raise CannotStage(f"`{name}` grows in several ways")
+    (function,) = functions
+    if of.ndim != _AXES[function] or of.dtype.kind not in "biufc":
+        raise CannotStage(f"`{name}` changes shape")
+    for s in sites:
+        spec = s.spec
+        ndim = len(spec[1]) if spec is not None and spec[0] == "array" else 0
+        kinds = (
+            ("array",) if function in ("concatenate", "vstack") else ("array", "number", "scalar")
+        )
+        if spec is not None and (spec[0] not in kinds or function != "append" and ndim > 1):
+            raise CannotStage(f"line {s.line}: `{name}` gets something else than an array")
+
+
+def block_of(of: Any, sites: Sequence[Any], given: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """What the rounds have joined to an array, in their order. given: see `_lists.Changes`."""
+    rows = []
+    for s in sites:
+        count = int(given[2 * s.number + 1])
+        (found,) = given[2 * s.number]
+        if count >= len(found):
+            raise CannotStage(f"line {s.line}: more rounds change `{s.of}` than was expected")
+        rows.append(np.asarray(found)[:count])
+    if of.ndim == 1:
+        flat = [r.reshape(len(r), math.prod(r.shape[1:])) for r in rows]
+        return np.concatenate(flat, axis=1).ravel()
+    if any(r.shape[1:] != of.shape[1:] for r in rows):
+        raise CannotStage(f"`{sites[0].of}` gets rows of another length")
+    return np.stack(rows, 1).reshape(len(rows) * len(rows[0]), *of.shape[1:])
+
+
+def longer(of: Any, block: np.ndarray[Any, Any]) -> Any:
+    return new_array(leaf(np.concatenate([host_value(of._read()), block])))
+
+
+def same(block: np.ndarray[Any, Any], of: Any, before: int) -> tuple[Any, Any]:
+    """The block, and what Python's rounds have joined to the array, for comparison."""
+    return new_array(leaf(block.astype(of.dtype))), of[before:].copy()

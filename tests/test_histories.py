@@ -12,6 +12,7 @@ import pytest
 import lazynp as np
 from lazynp._promotion import _histories, _running, taken
 from tests.history_programs import FAILING, REFUSED, TAKEN, program
+from tests.listing_programs import EXTENDED, NOT_EXTENDED
 from tests.naming_programs import PICKED, PICKED_KEPT
 from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
 from tests.view_programs import VIEWS, VIEWS_LEFT
@@ -22,6 +23,20 @@ pytestmark = MARKS
 @pytest.mark.parametrize("name", TAKEN)
 def test_lists_hold_what_python_appends(name: str, tmp_path: Path) -> None:
     check(TAKEN[name], tmp_path)
+
+
+@pytest.mark.parametrize("rounds", ["few", "many"])
+@pytest.mark.parametrize("name", EXTENDED)
+def test_other_ways_to_append(
+    name: str, rounds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_running, "_CHUNK", 1.0 if rounds == "many" else 1e-9)
+    check(EXTENDED[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", NOT_EXTENDED)
+def test_other_ways_that_stay_with_python(name: str, tmp_path: Path) -> None:
+    check(NOT_EXTENDED[name], tmp_path, taking=False)
 
 
 @pytest.mark.parametrize("rounds", ["few", "many"])

@@ -66,6 +66,18 @@ TAKEN = {
     "a view at first": program("xs = np.append(xs, x)", "xs = np.arange(9.0)[::2]"),
     "two axes at first": program("xs = np.append(xs, x)", "xs = np.zeros((2, 2))"),
     "a row at first": program("rows = np.vstack([rows, v])", "rows = np.zeros(3)"),
+    "append rows": program("m = np.append(m, v[None], axis=0)", "m = np.zeros((1, 3))"),
+    "append lists of rows": program("m = np.append(m, [v, -v], axis=0)", "m = np.zeros((0, 3))"),
+    "append along the one axis": program("xs = np.append(xs, v, axis=0)"),
+    "concatenate rows": program("m = np.concatenate([m, [v]], axis=0)", "m = np.ones((2, 3))"),
+    "concatenate matrices": program("m = np.concatenate([m, m0])",
+                                    "m0 = np.arange(6.0).reshape(2, 3); m = m0 * 2"),
+    "vstack matrices": program("m = np.vstack([m, np.outer(v, v)])", "m = np.ones((2, 3))"),
+    "three axes": program("m = np.append(m, np.outer(v, v)[None], axis=0)",
+                          "m = np.ones((1, 3, 3))"),
+    "no columns": program("m = np.vstack([m, np.zeros(0)])", "m = np.zeros((2, 0))"),
+    "r_": program("xs = np.r_[xs, x]"),
+    "r_ of an array": program("xs = np.r_[xs, v]"),
     "while": program(
         "xs = np.append(xs, x)\nk += 1", "k = 0", head="while k < 60:"
     ),
@@ -104,7 +116,9 @@ LEFT = {
     "bound to another": program("xs = np.append(xs, x)\nys = xs", "ys = xs"),
     "its own elements": program("xs = np.append(xs, xs[-1] + x)"),
     "before the others": program("xs = np.append(x, xs)"),
-    "an axis": program("rows = np.append(rows, v[None], axis=0)", "rows = np.zeros((1, 3))"),
+    "another axis": program("m = np.append(m, v[:, None], axis=1)", "m = np.zeros((3, 1))"),
+    "columns": program("m = np.hstack([m, v[:, None]])", "m = np.zeros((3, 1))"),
+    "r_ of a slice": program("xs = np.r_[xs, 0:3]"),
     "a list of Python's": program("xs = np.append(xs, x)", "xs = [1.0]", "for k in range(2):"),
     "the user's own function": """
 class mine:

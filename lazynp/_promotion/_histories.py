@@ -243,12 +243,12 @@ def results(sites: list[Site]) -> list[ast.expr]:
 # -- while the rounds are traced -------------------------------------------------------------------
 
 
-def _counts(parts: Any) -> list[int]:
+def _counts(parts: Any, keys: Any) -> list[int]:
     """How many references there are to each part."""
-    return [sys.getrefcount(parts[i]) for i in range(len(parts))]
+    return [sys.getrefcount(parts[i]) for i in keys]
 
 
-_ALONE = _counts((object(),))[0]  # if nothing else refers to it
+_ALONE = _counts((object(),), (0,))[0]  # if nothing else refers to it
 
 
 class Histories:
@@ -348,10 +348,10 @@ class Histories:
 
     def _described(self, site: Site, value: Any, leaves: list[Any], alone: bool) -> Any:
         t = type(value)
-        if t is tuple or t is list and alone:
-            counts = [n == _ALONE and alone for n in _counts(value)]
-            parts = range(len(value))
-            return t, tuple([self._described(site, value[i], leaves, counts[i]) for i in parts])
+        if t is tuple or t in (list, dict) and alone:
+            keys = tuple(value) if t is dict else range(len(value))
+            counts = zip(keys, [n == _ALONE and alone for n in _counts(value, keys)])
+            return t, tuple([self._described(site, value[i], leaves, n) for i, n in counts]), keys
         if value is None or t is str:
             return "fixed", value
         if t in (bool, int, float, complex):
@@ -465,9 +465,11 @@ class Histories:
         found: list[Any] = []
 
         def walk(v: Any, spec: Any) -> None:
-            if spec[0] in (tuple, list):
-                for w, inner in zip(v, spec[1], strict=True):
-                    walk(w, inner)
+            if spec[0] in (tuple, list, dict):
+                if spec[0] is dict and tuple(v) != spec[2]:
+                    raise CannotStage(f"line {site.line}: a dict has other keys")
+                for i, inner in zip(spec[2], spec[1], strict=True):
+                    walk(v[i], inner)
             elif spec[0] != "fixed":
                 found.append(v._owner() if spec[0] == "view" else v)
 

@@ -21,8 +21,6 @@ from lazynp._promotion._paths import joined
 from lazynp._promotion._variables import value_of
 from lazynp.transforms.control import CannotStage
 
-_AXES = {"append": 1, "concatenate": 1, "hstack": 1, "vstack": 2}  # of the array, by function
-
 
 def grown_in(loop: Any, frame: FrameType) -> set[str]:
     """The names of lists that the rounds change, and of arrays that they make longer."""
@@ -34,7 +32,7 @@ def grown_in(loop: Any, frame: FrameType) -> set[str]:
 
 
 def _is_ours(function: str, frame: FrameType) -> bool:
-    module, _, name = function.partition(".")
+    module, _, name = function.removesuffix(":0").partition(".")
     ours = getattr(sys.modules.get("lazynp"), name, None)
     return ours is not None and getattr(value_of(module, frame), name, None) is ours
 
@@ -42,19 +40,25 @@ def _is_ours(function: str, frame: FrameType) -> bool:
 def check_joins(name: str, of: Any, sites: Sequence[Any]) -> None:
     """Whether what the rounds join to this array can be joined after them."""
     functions = {joined(s.at)[1].partition(".")[2] for s in sites}  # type: ignore[index]
-    if len(functions) > 1:
+    if len(functions) > 1 or of.dtype.kind not in "biufc":
         raise CannotStage(f"`{name}` grows in several ways")
     (function,) = functions
-    if of.ndim != _AXES[function] or of.dtype.kind not in "biufc":
-        raise CannotStage(f"`{name}` changes shape")
     for s in sites:
-        spec = s.spec
-        ndim = len(spec[1]) if spec is not None and spec[0] == "array" else 0
-        kinds = (
-            ("array",) if function in ("concatenate", "vstack") else ("array", "number", "scalar")
-        )
-        if spec is not None and (spec[0] not in kinds or function != "append" and ndim > 1):
+        if s.spec is None:  # before the probe
+            continue
+        if s.spec[0] not in ("array", "number", "scalar"):
             raise CannotStage(f"line {s.line}: `{name}` gets something else than an array")
+        if not _joins(function, of, s.spec[1] if s.spec[0] == "array" else ()):
+            raise CannotStage(f"line {s.line}: `{name}` changes shape")
+
+
+def _joins(function: str, of: Any, shape: tuple[int, ...]) -> bool:
+    """Whether rows of this shape make the array longer, along its first axis."""
+    if function in ("concatenate", "concatenate:0", "append:0"):
+        return len(shape) == of.ndim > 0 and shape[1:] == of.shape[1:]
+    if function == "vstack":
+        return of.ndim == 2 and 0 < len(shape) < 3 and shape[-1:] == of.shape[1:]
+    return of.ndim == 1 and (function == "append" or len(shape) < 2)
 
 
 def block_of(of: Any, sites: Sequence[Any], given: Sequence[Any]) -> np.ndarray[Any, Any]:
@@ -65,13 +69,11 @@ def block_of(of: Any, sites: Sequence[Any], given: Sequence[Any]) -> np.ndarray[
         (found,) = given[2 * s.number]
         if count >= len(found):
             raise CannotStage(f"line {s.line}: more rounds change `{s.of}` than was expected")
-        rows.append(np.asarray(found)[:count])
-    if of.ndim == 1:
-        flat = [r.reshape(len(r), math.prod(r.shape[1:])) for r in rows]
-        return np.concatenate(flat, axis=1).ravel()
-    if any(r.shape[1:] != of.shape[1:] for r in rows):
-        raise CannotStage(f"`{sites[0].of}` gets rows of another length")
-    return np.stack(rows, 1).reshape(len(rows) * len(rows[0]), *of.shape[1:])
+        row, one = np.asarray(found)[:count], math.prod(of.shape[1:])
+        more = math.prod(row.shape[1:]) // one if one else row.shape[1] if row.ndim > 2 else 1
+        rows.append(row.reshape(count, more, *of.shape[1:]))
+    block = np.concatenate(rows, axis=1)
+    return block.reshape(block.shape[0] * block.shape[1], *of.shape[1:])
 
 
 def longer(of: Any, block: np.ndarray[Any, Any]) -> Any:

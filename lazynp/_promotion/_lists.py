@@ -132,9 +132,11 @@ def _column(spec: Any, columns: Any, count: int) -> list[Any]:
     kind = spec[0]
     if kind == "fixed":
         return [spec[1]] * count
-    if kind in (tuple, list):
+    if kind in (tuple, list, dict):
         parts = [_column(inner, columns, count) for inner in spec[1]]
         make: Callable[[Any], Any] = kind
+        if kind is dict:
+            make = lambda values: dict(zip(spec[2], values))  # noqa: E731
         return [make(p) for p in zip(*parts)] if parts else [make(()) for _ in range(count)]
     rows = next(columns)
     if kind == "picked":

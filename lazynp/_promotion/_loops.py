@@ -20,7 +20,7 @@ from lazynp._memo import Memo
 from lazynp._promotion._blocks import without_blocks
 from lazynp._promotion._exchanges import LEAVES, STOP, fresh, seconds, without_exchanges
 from lazynp._promotion._histories import Rewriting, Site
-from lazynp._promotion._paths import grown, joins_in, root_of
+from lazynp._promotion._paths import appending, grown, joins_in, root_of
 from lazynp.transforms.control import copied, is_users, jumps, names, whole_tree
 
 _REFUSED = (
@@ -262,7 +262,9 @@ def _refusal(loop: Loop) -> str:
     if loop.variables & stores:
         return "the loop binds its own variable"
     loop.stored = stores | loop.variables
-    loop.grown = {path for path in grown(loop.body) if root_of(path) not in loop.stored}
+    plain = appending(loop.body)
+    bound = names(*plain, *head).stores | loop.variables
+    loop.grown = {path for path in grown(plain) if root_of(path) not in bound}
     loop.joins = joins_in(loop.body, *head)
     return ""
 
@@ -287,7 +289,7 @@ def describe(loop: Loop, lists: set[str], wary: bool = False, rate: float = 0.0)
     loop.wary, loop.stops, loop.ready = wary, loop.test is not None, []
     loop.traced = None
     has_effects = lambda s: _is_event(s, loop) or _stops(s, loop)  # noqa: E731
-    rewriting = Rewriting(loop.body, lists, has_effects, rate)
+    rewriting = Rewriting(appending(loop.body, lists), lists, has_effects, rate)
     loop.lists, loop.sites, loop.events = lists, rewriting.sites, []
     loop.always = rewriting.always
     body = _Leaving(loop).block(_without_events(rewriting.body, loop))

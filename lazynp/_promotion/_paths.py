@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from lazynp._promotion._objects import MISSING, attributes, is_plain
@@ -74,24 +75,41 @@ def found_at(path: str, value: Callable[[str], Any]) -> Any:
 
 def joined(s: ast.AST) -> tuple[str, str, ast.expr] | None:
     """The variable, the function, and what it joins to its array: `x = np.append(x, e)`,
-    `x = np.vstack([x, e])`.
+    `x = np.vstack([x, e])`, `x = np.r_[x, e]`. With `axis=0`, the function's name ends with ":0".
     """
-    if not isinstance(s, ast.Assign) or not isinstance(s.value, ast.Call) or s.value.keywords:
+    if not isinstance(s, ast.Assign) or not isinstance(s.value, (ast.Call, ast.Subscript)):
         return None
-    f, given, target = s.value.func, s.value.args, s.targets[0]
+    made, target = s.value, s.targets[0]
+    f = made.func if isinstance(made, ast.Call) else made.value
     if not isinstance(f, ast.Attribute) or not isinstance(f.value, ast.Name):
         return None
-    if f.attr in ("concatenate", "hstack", "vstack"):
-        parts = given[0] if len(given) == 1 else None
-        given = parts.elts if isinstance(parts, (ast.Tuple, ast.List)) else []
-    elif f.attr != "append":
-        return None
+    given, axis = _given(made, f.attr)
     if len(s.targets) > 1 or len(given) != 2 or not isinstance(target, ast.Name):
         return None
     first, more = given
-    if not isinstance(first, ast.Name) or first.id != target.id or isinstance(more, ast.Starred):
+    if not isinstance(first, ast.Name) or first.id != target.id:
         return None
-    return target.id, f"{f.value.id}.{f.attr}", more
+    if isinstance(more, (ast.Starred, ast.Slice)):
+        return None
+    return target.id, f"{f.value.id}.{f.attr}{axis}", more
+
+
+def _given(made: ast.Call | ast.Subscript, name: str) -> tuple[list[ast.expr], str]:
+    """What a call of this function joins, and `axis=0`."""
+    if isinstance(made, ast.Subscript):
+        parts = made.slice
+        return (parts.elts if name == "r_" and isinstance(parts, ast.Tuple) else []), ""
+    axis = ""
+    if made.keywords:
+        (k, *others) = made.keywords
+        zero = isinstance(k.value, ast.Constant) and type(k.value.value) is int
+        if others or k.arg != "axis" or not zero or k.value.value or name == "vstack":  # type: ignore
+            return [], ""
+        axis = ":0"
+    if name in ("concatenate", "hstack", "vstack"):
+        parts = made.args[0] if len(made.args) == 1 else None
+        return (parts.elts if isinstance(parts, (ast.Tuple, ast.List)) else []), axis
+    return (made.args if name == "append" else []), axis
 
 
 def joins_in(statements: Sequence[ast.stmt], *others: ast.AST) -> dict[str, set[str]]:
@@ -116,6 +134,47 @@ def _joins(statements: Iterable[ast.stmt]) -> Iterable[tuple[str, str, ast.expr]
             yield join
         elif isinstance(s, ast.If):
             yield from _joins([*s.body, *s.orelse])
+
+
+def _extends(s: ast.stmt) -> tuple[str, ast.expr, list[ast.expr]] | None:
+    """The list, and what `xs += [a, b]` or `xs.extend([a, b])` appends to it."""
+    if isinstance(s, ast.AugAssign) and isinstance(s.op, ast.Add):
+        of, more = s.target, s.value if isinstance(s.value, ast.List) else None
+    elif isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and len(s.value.args) == 1:
+        f, more = s.value.func, s.value.args[0]
+        if not isinstance(f, ast.Attribute) or f.attr != "extend" or s.value.keywords:
+            return None
+        of = f.value
+    else:
+        return None
+    path = path_of(of) if isinstance(more, (ast.List, ast.Tuple)) else None
+    if path is None or any(isinstance(e, ast.Starred) for e in more.elts):  # type: ignore
+        return None
+    return path, of, more.elts  # type: ignore[union-attr]
+
+
+def appending(
+    statements: Iterable[ast.stmt], lists: Container[str] | None = None
+) -> list[ast.stmt]:
+    """The statements with `xs.append(a)` in place of what appends several values, to all or to
+    these lists.
+    """
+    made: list[ast.stmt] = []
+    for s in statements:
+        found = _extends(s)
+        if found is not None and (lists is None or found[0] in lists):
+            for e in found[2]:
+                of = copy.deepcopy(found[1])
+                of.ctx = ast.Load()  # type: ignore[attr-defined]
+                call = ast.Call(ast.Attribute(of, "append", ast.Load()), [e], [])
+                made.append(ast.fix_missing_locations(ast.copy_location(ast.Expr(call), s)))
+        elif isinstance(s, ast.If):
+            one = ast.If(s.test, appending(s.body, lists), appending(s.orelse, lists))
+            one.body = one.body or [ast.copy_location(ast.Pass(), s)]
+            made.append(ast.copy_location(one, s))
+        else:
+            made.append(s)
+    return made
 
 
 def target_of(s: ast.stmt) -> tuple[str, ast.expr, ast.expr | None] | None:

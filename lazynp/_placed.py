@@ -363,12 +363,12 @@ def _made_there(node: Node, left: list[int]) -> Node | None:
     """A copy of a pending node that no data affects (a range, a fill): it is made where it goes.
     None for any other.
     """
-    op = node[OP]
+    op, args = node[OP], node[ARGS]
     left[0] -= 1
-    if node[VALUE] is not None or op is None or op.host or op.primitive.multiple_results:
+    if type(args) is not tuple or op is None or op.host or op.primitive.multiple_results:
         return None
     operands = []
-    for a in node[ARGS]:
+    for a in args:
         if type(a) is list and not isinstance(a[VALUE], np.generic):
             a = _made_there(a, left) if left[0] > 0 else None
             if a is None:

@@ -237,12 +237,12 @@ def operand(a: Any) -> Any:
     value = a[VALUE]
     if value is not None:
         return value if type(value) is ndarray else host(a)
-    args = a[ARGS]
+    args = a[ARGS]  # a destructor may have it evaluated from now on
     first = args[0] if args else None
     if type(first) is list and type(first[VALUE]) is ndarray and list not in map(type, args[1:]):
         given = first[VALUE], *args[1:]  # shortcut for the usual case
-    elif all([type(x) is not list or x[VALUE] is not None for x in a[ARGS]]):
-        given = [host(x) if type(x) is list else x for x in a[ARGS]]
+    elif all([type(x) is not list or x[VALUE] is not None for x in args]):
+        given = [host(x) if type(x) is list else x for x in args]
     else:
         value = _host_view_of_views(a)
         return _foreign(a) if value is None else value

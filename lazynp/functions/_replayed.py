@@ -173,10 +173,11 @@ def _template(nodes: list[Node], out: Any, operands: list[Node]) -> _Template | 
         return None
     wires = []
     for i, node in enumerate(nodes):
-        if node[VALUE] is not None or node[OP].host or node[OP].primitive.multiple_results:
+        args = node[ARGS]  # a destructor may have it evaluated at any time
+        if type(args) is not tuple or node[OP].host or node[OP].primitive.multiple_results:
             return None
         inputs: list[tuple[int, Any]] = []
-        for a in node[ARGS]:
+        for a in args:
             if type(a) is not list or a[OP] is None and isinstance(a[VALUE], np.generic):
                 if id(a) in given:
                     inputs.append((_OPERAND, given[id(a)]))

@@ -153,8 +153,11 @@ LOSING = [
 @pytest.mark.parametrize("execution", ["adaptive", "compiled", "reference"])
 @pytest.mark.parametrize("program", LOSING)
 def test_lost_imaginary_parts_are_told_at_the_users_line(program: str, execution: Any) -> None:
-    """As often as NumPy tells, in each round."""
+    """As often as NumPy tells, in each round. (Where NumPy's own function runs at once, it may name
+    its own line, as in NumPy.)
+    """
     code = compile(program, "users.py", "exec")
+    files: dict[Any, set[str]] = {numpy: set(), lazynp: set()}
 
     def told(np: Any) -> list[Any]:
         found = []
@@ -164,9 +167,9 @@ def test_lost_imaginary_parts_are_told_at_the_users_line(program: str, execution
                 warnings.simplefilter("always")
                 exec(code, {"np": np, "c": c, "x": x})
                 found.append((len(given), {w.category for w in given}, x.tolist()))
-            if np is lazynp:
-                assert {w.filename for w in given} == {"users.py"}
+            files[np] |= {w.filename for w in given}
         return found
 
     with lazynp.config(execution=execution):
         assert told(lazynp) == told(numpy)
+    assert files[lazynp] and files[lazynp] <= {"users.py"} | files[numpy]

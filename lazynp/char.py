@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy._core.defchararray as _defchararray
 import numpy.char as _numpy
 
 from lazynp.functions._host import mirrored as _mirrored
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = list(_numpy.__all__)
 globals().update(_mirrored(_numpy, __all__))
-_hook(_numpy.chararray)
+_hook(_defchararray.chararray)  # `numpy.char` warns that its own name for it is deprecated
 
 
 def __getattr__(name: str) -> Any:

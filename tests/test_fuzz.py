@@ -51,6 +51,8 @@ class Writer:
             self.add(self.fresh(self.new_array()))
         makers = [m for m, weight in self.makers() for _ in range(weight)]
         for _ in range(length):
+            if not self.arrays():  # the last one was deleted
+                self.add(self.fresh(self.new_array()))
             self.add(self.random.choice(makers)(self))
         return self.statements
 

@@ -36,6 +36,7 @@ HOW = [
 
 
 @pytest.mark.parametrize("how", HOW)
+@pytest.mark.filterwarnings("ignore:The chararray class:DeprecationWarning")
 @pytest.mark.parametrize("name", ["matrix", "recarray", "MaskedArray", "chararray", "memmap"])
 def test_a_view_as_ndarray_shows_their_memory(name: str, how: Any, tmp_path: Path) -> None:
     found = []

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._promotion import _clock, _gains, _program, _running, taken
+from lazynp._promotion import _clock, _gains, _iterated, _program, _running, taken
 from lazynp.transforms._checks import has_checks
 from tests.running import MARKS, check, every_loop, run  # noqa: F401
 
@@ -91,6 +91,22 @@ def test_a_loop_that_ends_too_soon_is_traced_once(
     """
     check(source, tmp_path, taking=False)
     assert any("it ends too soon" in t.explained() for t in taken) and len(traced) == 1
+
+
+def test_rounds_may_take_longer_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, traced: list[Any]
+) -> None:
+    """A loop that seems to end too soon is asked again, without another trace."""
+    monkeypatch.setattr(_running, "COMPILING", 1.0)
+    monkeypatch.setattr(_iterated.Iterated, "_expected", lambda self: 0.0 if self.at < 9 else 1e9)
+    source = """
+        x = np.linspace(0, 1, 60)
+        for i in range(60):
+            if i == 2 or i == 3: look()
+            x[i] = abs(x[i]) * 2
+    """
+    check(source, tmp_path, times=1)
+    assert all("too soon" not in t.explained() for t in taken) and len(traced) == 1
 
 
 def test_what_was_traced_waits_until_it_pays(

@@ -10,7 +10,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from lazynp._promotion import _running
+from lazynp._promotion import _clock, _running
 from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._running import NEVER, Running
@@ -30,6 +30,8 @@ class Iterated(Running):
     def __init__(self, loop: Loop, told: Taken, items: Items, rate: float) -> None:
         super().__init__(loop, told, items, rate)
         self._source, self._event = items.source, -1
+        self._asked: tuple[_clock.Moment, int] | None = None  # when it was too early to say
+        self._spent = loop.spent  # before it was entered
 
     def __iter__(self) -> Iterated:
         return self
@@ -74,11 +76,21 @@ class Iterated(Running):
         return (len(self.items) - self.at) * self.gains.rate
 
     def _pays(self, seconds: float) -> bool:
-        left = self._expected() + self.loop.spent
-        if left < _running.least(self._won) + seconds:
-            self.loop.spent, self.due, self.told.why = left, NEVER, "it ends too soon"
-            return False
-        return True
+        """If not, it is asked again after as many rounds: they may take longer by then, as those do
+        that make an array longer.
+        """
+        now = _clock.now(), self.at
+        if self._asked is not None:
+            moment, at = self._asked
+            self.gains.rate = _clock.of_python(moment) / (self.at - at)
+        left = self._expected() + self._spent
+        if left >= _running.least(self._won) + seconds:
+            self.told.why = ""
+            return True
+        self.loop.spent, self.told.why = left, "it ends too soon"
+        more = max(self.at, int(_running.SECONDS / self.gains.rate) if self.gains.rate else 1, 1)
+        self._asked, self.due = now, self.at + more if more < self._left() else NEVER
+        return False
 
     def _last(self, at: int) -> list[tuple[str, Any]]:
         return self.items.bindings(at)

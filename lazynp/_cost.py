@@ -241,11 +241,10 @@ def least(jaxpr: Jaxpr) -> float:
         if eqn.primitive.kind == "call":
             inner = max(map(least, jaxprs_in(eqn.params)), default=0.0)
             total += inner * (_rounds(eqn.params) or 1)
+        elif _is_instruction(eqn):
+            made = eqn.outputs if eqn.inputs else ()  # places are known
+            total += sum([_INSTRUCTION * v.aval.nbytes for v in made if v.aval.dtype.kind != "b"])
         else:
-            if _is_instruction(eqn):
-                outs = [v.aval for v in eqn.outputs if eqn.inputs and v.aval.dtype.kind != "b"]
-                total += sum([_INSTRUCTION * a.nbytes for a in outs])
-                continue
             constant = _FUSED + (_PRODUCT if eqn.primitive.kind == "contract" else 0.0)
             total += max(_compiled(eqn) - constant, 0.0)
     return total

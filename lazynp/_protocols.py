@@ -62,7 +62,7 @@ from lazynp.functions._selected import Selection
 from lazynp.functions._ufunc import ufunc
 from lazynp.functions._vectorized import python_function
 from lazynp.functions._with_size import function_again, ufunc_again, with_size
-from lazynp.transforms.control._state import resized
+from lazynp.transforms.control._state import window_makers
 
 _ROOMS = (
     ufuncs, creation, manipulation, indexing, products, reductions, rounding, sorting,
@@ -339,7 +339,7 @@ def attach() -> None:
         selection_function, function_again
     )
     _attach_to_selections()
-    resized.append(window_of)
+    window_makers.append(window_of)
 
 
 attach()

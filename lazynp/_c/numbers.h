@@ -112,14 +112,16 @@ static int are_plain(PyObject *const *xs, Py_ssize_t n, int depth)
     return 1;
 }
 
-/* Whether a function of SciPy's calls: it may be about to hand the result to its C code. */
-static int is_called_by_scipy(void)
+/* Whether the function that calls may want memory of its own, or memory to write: one of SciPy's, or
+   one of pandas' that make a Series. Python's code finds out: `_memory.asks_for_copy`. */
+static int may_want_memory(void)
 {
     PyObject *globals = PyEval_GetGlobals();
     PyObject *name = globals ? PyDict_GetItemWithError(globals, the.name) : NULL;
     PyErr_Clear();
     return name && (!PyUnicode_Check(name) ||
-                    PyUnicode_Tailmatch(name, the.scipy, 0, PY_SSIZE_T_MAX, -1) != 0);
+                    PyUnicode_Tailmatch(name, the.scipy, 0, PY_SSIZE_T_MAX, -1) != 0 ||
+                    PyUnicode_Tailmatch(name, the.pandas, 0, PY_SSIZE_T_MAX, -1) != 0);
 }
 
 /* `entries`: NumPy's functions -> ours. The arguments: the array that NumPy asks, NumPy's function,
@@ -132,7 +134,7 @@ static PyObject *asked_function(PyObject *self_, PyObject *const *args, size_t n
     if (PyVectorcall_NARGS(nargsf) == 5 && !names && nothing_staged() &&
         PyTuple_CheckExact(args[3]) && PyDict_CheckExact(args[4]) &&
         are_plain(&PyTuple_GET_ITEM(args[3], 0), PyTuple_GET_SIZE(args[3]), 2) &&
-        !is_called_by_scipy())
+        !may_want_memory())
         ours = PyDict_GetItemWithError(front->entries, args[1]);
     for (Py_ssize_t at = 0; ours && PyDict_Next(args[4], &at, &key, &value);)
         if (!are_plain(&value, 1, 2))

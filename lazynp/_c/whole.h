@@ -609,17 +609,6 @@ static PyObject *of_arrays(PyObject *self, PyObject *const *args, size_t nargsf,
     return hand_on(front, args, nargsf, names);
 }
 
-/* Whether a module's functions may want memory of their own, or memory to write: SciPy's, and those
-   of pandas that make a Series. See `_memory.asks_for_copy`. */
-static int may_want_memory(PyObject *globals)
-{
-    PyObject *name = globals ? PyDict_GetItemWithError(globals, the.name) : NULL;
-    if (!name || !PyUnicode_Check(name))
-        return 1; /* Python finds out */
-    return PyUnicode_Tailmatch(name, the.scipy, 0, PY_SSIZE_T_MAX, -1) != 0 ||
-           PyUnicode_Tailmatch(name, the.pandas, 0, PY_SSIZE_T_MAX, -1) != 0;
-}
-
 /* `_conversions._buffer(array, flags)`: a read-only view of memory that is there. */
 static PyObject *lent_buffer(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -630,7 +619,7 @@ static PyObject *lent_buffer(PyObject *self, PyObject *const *args, size_t nargs
     PyObject *aval = node ? lasting_aval(args[0]) : NULL;
     if (!is_memory(value) || !is_of_numbers((PyArrayObject *)value) || !aval ||
         OF(aval, Aval, dtype) != (PyObject *)PyArray_DESCR((PyArrayObject *)value) ||
-        !PyLong_Check(args[1]) || PyLong_AsLong(args[1]) & PyBUF_WRITABLE || may_want_memory(PyEval_GetGlobals())) {
+        !PyLong_Check(args[1]) || PyLong_AsLong(args[1]) & PyBUF_WRITABLE || may_want_memory()) {
         PyErr_Clear();
         return hand_on(front, args, nargsf, names);
     }

@@ -19,8 +19,9 @@ import numpy as np
 
 from lazynp._array import NDArray, Scalar, new_array
 from lazynp._avals import aval_of
+from lazynp._promotion._joins import own
 from lazynp._promotion._paths import joined, target_of, targets
-from lazynp._promotion._row_views import find_holders, own, way_of
+from lazynp._promotion._row_views import find_holders, way_of
 from lazynp._recorder import StagingRecorder, local
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._stack import node_of, zeros

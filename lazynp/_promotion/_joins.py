@@ -7,9 +7,7 @@ joined once, after the program: Python copies the whole array in each round.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -18,23 +16,15 @@ from lazynp._array import NDArray, new_array
 from lazynp._flush import host_value
 from lazynp._node import leaf
 from lazynp._promotion._paths import joined
-from lazynp._promotion._variables import value_of
+from lazynp.functions._construct import array
 from lazynp.transforms.control import CannotStage
 
 
-def grown_in(loop: Any, frame: FrameType) -> set[str]:
-    """The names of lists that the rounds change, and of arrays that they make longer."""
-    found = {n for n in loop.grown if type(value_of(n, frame)) is list}
-    for name, functions in loop.joins.items():
-        if type(value_of(name, frame)) is NDArray and all(_is_ours(f, frame) for f in functions):
-            found.add(name)
-    return found
-
-
-def _is_ours(function: str, frame: FrameType) -> bool:
-    module, _, name = function.removesuffix(":0").partition(".")
-    ours = getattr(sys.modules.get("lazynp"), name, None)
-    return ours is not None and getattr(value_of(module, frame), name, None) is ours
+def own(x: Any) -> Any:
+    """What a round joins to an array, as a value that nothing else refers to."""
+    if type(x) in (list, tuple):
+        return array(x)
+    return x.copy() if type(x) is NDArray and x.ndim else x
 
 
 def check_joins(name: str, of: Any, sites: Sequence[Any]) -> None:
@@ -61,18 +51,15 @@ def _joins(function: str, of: Any, shape: tuple[int, ...]) -> bool:
     return of.ndim == 1 and (function == "append" or len(shape) < 2)
 
 
-def block_of(of: Any, sites: Sequence[Any], given: Sequence[Any]) -> np.ndarray[Any, Any]:
-    """What the rounds have joined to an array, in their order. given: see `_lists.Changes`."""
-    rows = []
-    for s in sites:
-        count = int(given[2 * s.number + 1])
-        (found,) = given[2 * s.number]
-        if count >= len(found):
-            raise CannotStage(f"line {s.line}: more rounds change `{s.of}` than was expected")
-        row, one = np.asarray(found)[:count], math.prod(of.shape[1:])
+def block_of(of: Any, rows: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """What the rounds have joined to an array, in their order. rows: of each statement, one for
+    each round.
+    """
+    parts, one = [], math.prod(of.shape[1:])
+    for row in rows:
         more = math.prod(row.shape[1:]) // one if one else row.shape[1] if row.ndim > 2 else 1
-        rows.append(row.reshape(count, more, *of.shape[1:]))
-    block = np.concatenate(rows, axis=1)
+        parts.append(row.reshape(len(row), more, *of.shape[1:]))
+    block = np.concatenate(parts, axis=1)
     return block.reshape(block.shape[0] * block.shape[1], *of.shape[1:])
 
 

@@ -34,13 +34,11 @@ class Changes:
         self._blocks = dict[str, Any]()
         for name, of in objects.items():
             if type(of) is NDArray:
-                block = block_of(of, [s for s in sites if s.of == name], given)
+                rows = [_rows(s, given) for s in sites if s.of == name]
+                block = block_of(of, [r for (r,) in rows])
                 self._blocks[name], self.longer[name] = (of, block), longer(of, block)
                 continue
-            ours = [
-                (s, _values(s, given[2 * s.number], int(given[2 * s.number + 1])))
-                for s in sites if s.of == name
-            ]  # fmt: skip
+            ours = [(s, _values(s, given)) for s in sites if s.of == name]
             if len(ours) > 1 and any(s.spec[0] == "picked" for s, _ in ours):
                 raise CannotStage(f"`{name}` gets arrays that branches have picked, and others")
             self._same[name] = _begins_with_same(ours[0][0], given) if ours else False
@@ -119,10 +117,16 @@ def _merged(parts: list[tuple[Site, list[Any]]]) -> list[Any]:
     return [v for round_ in zip(*[values for _, values in parts], strict=True) for v in round_]
 
 
-def _values(site: Site, rows: Any, count: int) -> list[Any]:
-    if any(count >= len(r) for r in rows):
+def _rows(site: Site, given: list[Any]) -> list[Any]:
+    """What the rounds have left at this place: arrays with a row for each of them."""
+    found, count = given[2 * site.number], int(given[2 * site.number + 1])
+    if any(count >= len(r) for r in found):
         raise CannotStage(f"line {site.line}: more rounds change `{site.of}` than was expected")
-    columns = iter([np.asarray(r)[:count] for r in rows])
+    return [np.asarray(r)[:count] for r in found]
+
+
+def _values(site: Site, given: list[Any]) -> list[Any]:
+    columns, count = iter(_rows(site, given)), int(given[2 * site.number + 1])
     with uncollected():
         return _column(site.spec, columns, count)
 

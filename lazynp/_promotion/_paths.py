@@ -117,7 +117,7 @@ def joins_in(statements: Sequence[ast.stmt], *others: ast.AST) -> dict[str, set[
     reads or binds. others: what a round evaluates besides its statements.
     """
     found: dict[str, set[str]] = {}
-    made = list(_joins(statements))
+    made = [join for s, _ in _changing(statements) if (join := joined(s)) is not None]
     for name, function, _ in made:
         found.setdefault(name, set()).add(function)
     if not found:
@@ -125,15 +125,6 @@ def joins_in(statements: Sequence[ast.stmt], *others: ast.AST) -> dict[str, set[
     parts = [n for s in (*statements, *others) for n in ast.walk(s) if isinstance(n, ast.Name)]
     times, joins = Counter(n.id for n in parts), Counter(name for name, _, _ in made)
     return {n: f for n, f in found.items() if times[n] == 2 * joins[n]}
-
-
-def _joins(statements: Iterable[ast.stmt]) -> Iterable[tuple[str, str, ast.expr]]:
-    for s in statements:
-        join = joined(s)
-        if join is not None:
-            yield join
-        elif isinstance(s, ast.If):
-            yield from _joins([*s.body, *s.orelse])
 
 
 def _extends(s: ast.stmt) -> tuple[str, ast.expr, list[ast.expr]] | None:

@@ -15,11 +15,10 @@ from typing import Any
 from lazynp._promotion._draws import Draws
 from lazynp._promotion._generators import generator_of, is_generator, kind_of
 from lazynp._promotion._items import Items
-from lazynp._promotion._joins import grown_in
 from lazynp._promotion._lists import check_sites
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._program import Program
-from lazynp._promotion._variables import Constant, Variables, value_of
+from lazynp._promotion._variables import Constant, Variables, grown_in, value_of
 from lazynp.transforms.control import CannotStage
 
 SECONDS = 0.002  # that such a loop must take, before and after it is taken

@@ -10,7 +10,6 @@ from typing import Any
 from lazynp._array import NDArray
 from lazynp._steps import Basic, Slice, Transpose
 from lazynp._tree import tree_flatten
-from lazynp.functions._construct import array
 from lazynp.transforms.control import CannotStage, closed
 
 # how a view shows its array: indices, and permutations of axes
@@ -61,10 +60,3 @@ def find_holders(
             if value is not owner or name not in always or site.holder or not newest:
                 raise CannotStage(f"line {site.line}: `{name}` shows what `{site.of}` gets")
             site.holder = name
-
-
-def own(x: Any) -> Any:
-    """What a round joins to an array, as a value that nothing else refers to."""
-    if type(x) in (list, tuple):
-        return array(x)
-    return x.copy() if type(x) is NDArray and x.ndim else x

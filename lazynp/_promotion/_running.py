@@ -29,7 +29,6 @@ from lazynp._promotion._draws import Draws
 from lazynp._promotion._gains import Gains, Slower
 from lazynp._promotion._given import computed, copies
 from lazynp._promotion._items import Items
-from lazynp._promotion._joins import grown_in
 from lazynp._promotion._lists import Changes, check_sites
 from lazynp._promotion._loops import Loop, describe
 from lazynp._promotion._program import Program
@@ -38,7 +37,7 @@ from lazynp._promotion._taken import Taken
 from lazynp._promotion._tracing import NEVER, Tracing
 from lazynp._promotion._trials import may_run
 from lazynp._promotion._tuples import Tuples
-from lazynp._promotion._variables import Variables, bind, value_of
+from lazynp._promotion._variables import Variables, bind, grown_in, value_of
 from lazynp.functions.tools import materialize
 from lazynp.transforms.control import CannotStage, TooLong
 

@@ -308,6 +308,21 @@ def value_of(name: str, frame: FrameType) -> Any:
         return MISSING
 
 
+def grown_in(loop: Loop, frame: FrameType) -> set[str]:
+    """The names of lists that the rounds change, and of arrays that they make longer."""
+    found = {n for n in loop.grown if type(value_of(n, frame)) is list}
+    for name, functions in loop.joins.items():
+        if type(value_of(name, frame)) is NDArray and all(_is_ours(f, frame) for f in functions):
+            found.add(name)
+    return found
+
+
+def _is_ours(function: str, frame: FrameType) -> bool:
+    module, _, name = function.removesuffix(":0").partition(".")
+    ours = getattr(sys.modules.get("lazynp"), name, None)
+    return ours is not None and getattr(value_of(module, frame), name, None) is ours
+
+
 def cell_of(name: str, frame: FrameType) -> CellType | None:
     """The cell of a variable that functions share."""
     place = None if is_module(frame) else _places(frame.f_code).get(name)

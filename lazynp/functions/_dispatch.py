@@ -37,6 +37,7 @@ _REDUCING = {
     "average", "median", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum",
     "nanvar", "ptp", "trapezoid",
 }  # fmt: skip
+_UFUNCS = {"fix"}  # what these give is a ufunc's, which asks the class
 _METHODS = {"amax": "max", "amin": "min", "around": "round"}
 # functions that use operands before they convert them
 _COMPUTING_FIRST = {
@@ -185,7 +186,7 @@ def _is_bare(name: str) -> bool:
     """Whether the results of this function never have a derived class: see `_by_class`."""
     if name in _METHODS or name in _PARTS_KEEPING or name in _LIKE_ANOTHER or name == "meshgrid":
         return False
-    if name in _KEEPING | _ASKED_TO_KEEP | _REDUCING:
+    if name in _KEEPING | _ASKED_TO_KEEP | _REDUCING | _UFUNCS:
         return False
     return not hasattr(np.ndarray, name) or name in _PLAIN
 
@@ -205,7 +206,7 @@ def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
             return copied
         method = getattr(x, name)
         return method(*args[1:], **kwargs) if callable(method) else method
-    if name == "fix":  # a ufunc's result, for which it asks the class
+    if name in _UFUNCS:
         return function(*args, **kwargs)
     result = function(*_stripped(args), **_stripped(kwargs))
     if name in _LIKE_ANOTHER or name == "meshgrid":

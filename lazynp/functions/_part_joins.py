@@ -13,8 +13,8 @@ from lazynp._array import Array, new_array
 from lazynp._node import aval_of_node
 from lazynp.functions import ufuncs
 from lazynp.functions._operands import as_array, cast
-from lazynp.functions._parts import Part, resized
-from lazynp.functions._regions import Region, count, ends
+from lazynp.functions._parts import Part, resized, windowed
+from lazynp.functions._regions import INT, Region, count, ends, fitted
 from lazynp.primitives import elementwise, shaping
 
 
@@ -40,7 +40,7 @@ def joined(xs: Any, axis: Any = 0) -> Any:
         starts.append(total)
         total = total + n if type(total) is type(n) is int else elementwise.add(total, n)
     length = min(sum(w.shape[axis] for w in wholes), max(ends(total)[1], 0))
-    out = _room(wholes[0], axis, length)
+    out = fitted(wholes[0], axis, length)
     for w, start in zip(wholes[1:], starts[1:], strict=True):
         out = _written(out, w, axis, start)
     regions = (*some.regions[:axis], Region(0, total, length), *some.regions[axis + 1 :])
@@ -69,30 +69,16 @@ def _size(x: Any, axis: int) -> Any:
     return (x.whole if type(x) is Part else x).shape[axis]
 
 
-def _room(x: Array, axis: int, length: int) -> Array:
-    """The array with another length: what is behind its own has no meaning."""
-    have = x.shape[axis]
-    shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
-    if have > length:
-        return shaping.slice(x, 0, axes=(axis,), sizes=(length,), strides=(1,), shape=shape)
-    if have == length:
-        return x
-    blank = shaping.full(0, shape=(), dtype=x.dtype)
-    high = tuple([length - have if a == axis else 0 for a in range(x.ndim)])
-    none = (0,) * x.ndim
-    return shaping.pad(x, blank, low=none, high=high, interior=none)
-
-
 def _written(out: Array, x: Array, axis: int, start: Any) -> Array:
     """The array with another in it, which may reach behind its end."""
     last = ends(start)[1]
     more = max(last + x.shape[axis] - out.shape[axis], 0)
     length = out.shape[axis]
-    wide = _room(out, axis, length + more)
+    wide = fitted(out, axis, length + more)
     wide = shaping.update_slice(
         wide, x, start, axes=(axis,), sizes=(x.shape[axis],), strides=(1,), shape=x.shape
     )
-    return _room(wide, axis, length)
+    return fitted(wide, axis, length)
 
 
 def appended(x: Any, values: Any, axis: Any = None) -> Any:
@@ -136,14 +122,14 @@ def counting(first: Any, last: Any, step: Any = 1) -> Part | None:
     """
     if step not in (1, -1) or not all(map(_is_integer, (first, last))):
         return None
-    less = elementwise.subtract
-    size: Any = less(last, first) if step == 1 else less(first, last)
+    ends_of = (last, first) if step == 1 else (first, last)
+    size: Any = elementwise.subtract(*ends_of)
     least, most = ends(size)
     if least < 0 or most > _LONGEST:
         return None
-    places = shaping.iota(shape=(most,), axis=0, dtype=np.dtype(np.int64))
+    places = shaping.iota(shape=(most,), axis=0, dtype=INT)
     whole = elementwise.add(places, first) if step == 1 else elementwise.subtract(first, places)
-    return Part(new_array(whole._read()), (Region(0, size, most),))
+    return windowed(new_array(whole._read()), (Region(0, size, most),))
 
 
 _LONGEST = 1 << 24
@@ -154,4 +140,4 @@ def _is_integer(x: Any) -> bool:
         return True
     if not isinstance(x, Array) or x.ndim or x.dtype.kind != "i":
         return False
-    return x.dtype == np.int64 and aval_of_node(x._read()).shape == ()
+    return x.dtype == INT and aval_of_node(x._read()).shape == ()

@@ -29,6 +29,7 @@ from lazynp.functions._regions import (
     count,
     ends,
     equal,
+    fitted,
     less,
     one_size,
     window,
@@ -51,13 +52,13 @@ def moved(x: Part, regions: Regions) -> Part:
 
 def _shifted(x: Part, axis: int, region: Region, wanted: Region) -> Part:
     """The slice of a window at other places of another window."""
-    shape = list(x.whole.shape)
-    shape[axis] = wanted.length
     whole = new_array(x.whole._read())
     start, new = region.bounds[0], wanted.bounds[0]
     if type(start) is type(new) is int:
-        out = _moved_by(whole, axis, start - new, tuple(shape))
+        out = fitted(whole, axis, wanted.length, start - new)
     else:
+        shape = list(whole.shape)
+        shape[axis] = wanted.length
         first = less(elementwise.add(start, wanted.length), new)
         blank = shaping.full(0, shape=tuple(shape), dtype=x.dtype)
         padded = shaping.concatenate(blank, whole, blank, axis=axis)
@@ -65,24 +66,6 @@ def _shifted(x: Part, axis: int, region: Region, wanted: Region) -> Part:
             padded, first, axes=(axis,), sizes=(wanted.length,), strides=(1,), shape=tuple(shape)
         )
     return Part(out, (*x.regions[:axis], wanted, *x.regions[axis + 1 :]))
-
-
-def _moved_by(x: Array, axis: int, places: int, shape: tuple[int, ...]) -> Array:
-    """What begins so many places behind the first of an axis, in another shape."""
-    first = min(max(places, 0), x.shape[axis])
-    size = max(min(x.shape[axis] - first, shape[axis] - max(-places, 0)), 0)
-    if size != x.shape[axis]:
-        some = (*x.shape[:axis], size, *x.shape[axis + 1 :])
-        x = shaping.slice(x, first, axes=(axis,), sizes=(size,), strides=(1,), shape=some)
-    low = min(max(-places, 0), shape[axis])
-    around = [
-        [n if a == axis else 0 for a in range(x.ndim)] for n in (low, shape[axis] - low - size)
-    ]
-    if not any(map(sum, around)):
-        return x
-    blank = shaping.full(0, shape=(), dtype=x.dtype)
-    low_high = tuple(around[0]), tuple(around[1])
-    return shaping.pad(x, blank, low=low_high[0], high=low_high[1], interior=(0,) * x.ndim)
 
 
 def resized(x: Part, wanted: Regions, shape: tuple[int, ...]) -> Array | None:
@@ -218,6 +201,15 @@ class Part:
         return f"<{self.dtype} slice of {self.whole.aval}, between traced bounds>"
 
 
+def windowed(whole: Array, regions: Regions) -> Part:
+    """A part whose window counts for the loops around it (`transforms.control._divided`)."""
+    recorder: Any = local.recorder
+    while isinstance(recorder, StagingRecorder):
+        recorder.windows += whole.aval.nbytes
+        recorder = recorder.outer
+    return Part(whole, regions)
+
+
 def _is_whole(item: Any) -> bool:
     """`:` or `::-1`"""
     return isinstance(item, slice) and item.start is None and item.stop is None and (
@@ -322,12 +314,7 @@ def part(x: Array, index: Any) -> Part | None:
             regions.append(None)
     if not any(regions):
         return None
-    whole = x[tuple(fixed)]
-    recorder: Any = local.recorder
-    while isinstance(recorder, StagingRecorder):
-        recorder.windows += whole.aval.nbytes
-        recorder = recorder.outer
-    return Part(whole, tuple(regions))
+    return windowed(x[tuple(fixed)], tuple(regions))
 
 
 def store_part(x: Array, index: Any, value: Any) -> bool:

@@ -105,13 +105,13 @@ def within(region: Region) -> bool:
     return ends(start)[0] >= 0 and ends(stop)[1] <= region.length
 
 
-def one_size(a: Region, b: Region) -> bool:
-    return equal(*[less(region.bounds[1], region.bounds[0]) for region in (a, b)])
-
-
 def count(region: Region) -> Any:
     """How many places a region has that lies within its window; negative if it has none."""
     return less(region.bounds[1], region.bounds[0])
+
+
+def one_size(a: Region, b: Region) -> bool:
+    return equal(count(a), count(b))
 
 
 def ends(b: Any) -> tuple[int, int]:
@@ -135,3 +135,25 @@ def equal(a: Any, b: Any) -> bool:
 def _as_size(b: Any) -> Any:
     size = size_of(b)
     return operator.index(b) if size is None else size
+
+
+# -- windows ---------------------------------------------------------------------------------------
+
+
+def fitted(x: Array, axis: int, length: int, first: int = 0) -> Array:
+    """The array from this place of an axis on, with another length there. A place before the first
+    one, or behind the last one, has no meaning.
+    """
+    have = x.shape[axis]
+    begin = min(max(first, 0), have)
+    low = min(max(-first, 0), length)
+    size = min(have - begin, length - low)
+    if size != have:
+        shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
+        x = shaping.slice(x, begin, axes=(axis,), sizes=(size,), strides=(1,), shape=shape)
+    if size == length:
+        return x
+    blank = shaping.full(0, shape=(), dtype=x.dtype)
+    more = [tuple([n if a == axis else 0 for a in range(x.ndim)])
+            for n in (low, length - low - size)]  # fmt: skip
+    return shaping.pad(x, blank, low=more[0], high=more[1], interior=(0,) * x.ndim)

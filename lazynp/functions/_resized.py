@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from lazynp._array import Array, new_array
-from lazynp._recorder import StagingRecorder, local
-from lazynp.functions._parts import Part, moved, resized
-from lazynp.functions._regions import Region
-from lazynp.primitives import elementwise, shaping
+from lazynp.functions._parts import Part, moved, resized, windowed
+from lazynp.functions._regions import Region, fitted
+from lazynp.primitives import elementwise
 
 
 class Window:
@@ -27,15 +26,11 @@ class Window:
 
     def started(self, value: Array) -> Array:
         """The window before the loop."""
-        return _padded(value, self.shape)
+        return _in_shape(new_array(value._read()), self.shape)
 
     def part(self, whole: Array, done: Any) -> Part:
         """The array in a window. done: how many rounds there were."""
-        recorder: Any = local.recorder
-        while isinstance(recorder, StagingRecorder):
-            recorder.windows += whole.aval.nbytes
-            recorder = recorder.outer
-        return Part(whole, self._regions(done))
+        return windowed(whole, self._regions(done))
 
     def taken(self, value: Any, done: Any) -> Array | None:
         """The window after another round; None if the array may not have this size."""
@@ -45,12 +40,7 @@ class Window:
 
     def finished(self, whole: Array) -> Array:
         """The array, after the loop."""
-        if whole.shape == self.last:
-            return whole
-        axes, zeros = tuple(range(whole.ndim)), (0,) * whole.ndim
-        return shaping.slice(
-            whole, *zeros, axes=axes, sizes=self.last, strides=(1,) * whole.ndim, shape=self.last
-        )
+        return _in_shape(whole, self.last)
 
     def _regions(self, done: Any) -> tuple[Region | None, ...]:
         found: list[Region | None] = []
@@ -103,10 +93,8 @@ def window_of(before: Any, after: Array | None = None, rounds: int = 0) -> Windo
     return made if min(made.last) >= 0 else None
 
 
-def _padded(x: Array, shape: tuple[int, ...]) -> Array:
-    if x.shape == shape:
-        return x
-    high = tuple([n - k for n, k in zip(shape, x.shape, strict=True)])
-    zeros = (0,) * x.ndim
-    blank = shaping.full(0, shape=(), dtype=x.dtype)
-    return shaping.pad(new_array(x._read()), blank, low=zeros, high=high, interior=zeros)
+def _in_shape(x: Array, shape: tuple[int, ...]) -> Array:
+    """The front of the array, or the array at the front of a longer one."""
+    for axis, length in enumerate(shape):
+        x = fitted(x, axis, length)
+    return x

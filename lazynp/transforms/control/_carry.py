@@ -34,9 +34,9 @@ from lazynp.transforms.control._state import (
     kind,
     numeric,
     pythons,
-    resized,
     value_of,
     values_of,
+    window_makers,
 )
 
 _ORDER = "biufc"
@@ -91,7 +91,7 @@ class Carry:
             v = self.values[n]
             if v is UNBOUND or n in self.kept:
                 continue
-            window = resized[0](v) if is_unsized(v) else None
+            window = window_makers[0](v) if is_unsized(v) else None
             if window and not (written and window.shows):
                 self._enlarge(n, window)
                 continue
@@ -277,7 +277,7 @@ class Carry:
         for n in made:
             v, start = value_of(self.cells[n]), self.values[n]
             if type(v) is NDArray and type(start) is NDArray and v.shape != start.shape:
-                found[n] = self.loop and resized[0](start, v, self.least)
+                found[n] = self.loop and window_makers[0](start, v, self.least)
         if not found or not all(found.values()):
             return False
         for n, window in found.items():
@@ -295,7 +295,7 @@ class Carry:
         if made is None or made.dtype != start.dtype:
             raise OtherType(f"line {self.line}: `{n}` changes shape")
         whole = v.whole
-        if whole._base is not None or id(whole) in shown or not _is_new(whole):
+        if whole._base is not None or id(whole) in shown or not _is_made_here(whole):
             if self.written:
                 raise OtherType(f"line {self.line}: `{n}` changes shape, and may show other arrays")
             self.unclear.add(n)
@@ -404,8 +404,8 @@ def _writeable(x: Any) -> bool:
     return type(x) is not NDArray or writeable(x)
 
 
-def _is_new(x: NDArray) -> bool:
-    """Whether an array was made in this round."""
+def _is_made_here(x: NDArray) -> bool:
+    """Whether an array was made in this trace."""
     recorder = local.recorder
     return isinstance(recorder, StagingRecorder) and recorder.owns(x._node)
 
@@ -414,9 +414,8 @@ def _private(cell: Any) -> bool:
     """Whether only this variable refers to its array, which was made in this trace."""
     if not _is_array(value_of(cell)) or counts([cell.cell_contents])[0] != COUNTED + 1:
         return False
-    x, recorder = cell.cell_contents, local.recorder
-    inside = isinstance(recorder, StagingRecorder) and recorder.owns(x._node)
-    return inside and x._base is None
+    x = cell.cell_contents
+    return _is_made_here(x) and x._base is None
 
 
 def _is_alone(cell: Any) -> bool:

@@ -271,14 +271,15 @@ def _for(
     if known and plain and mode == "auto" and not _involves(body, over):
         _in_python(rounds, body, ends, names, written, line, 0, None)
         return
-    skipped, why, said = 0, None, len(session.notes)
+    skipped, why, said, taken = 0, None, len(session.notes), windows()
     while True:
         carry = Carry(names, written, line, body, ends)
         carry.after = after
         try:
             why = _attempt(rounds, skipped, body, ends, carry, not known or skipped > 1)
-            if why is None or not carry.loop or carry.windows:
+            if why is None or not carry.loop or carry.windows or windows() == taken:
                 break
+            # a slice of unknown size met an array whose shape the rounds may change
             carry = Carry(names, written, line, body, ends)
             carry.after, carry.probing = after, True
             if _attempt(rounds, skipped, body, ends, carry, skipped > 1) is None:

@@ -27,7 +27,7 @@ Cells = dict[str, CellType]
 
 operators: list[Any] = []  # the namespace that the rewritten code calls
 # makes what a loop carries in place of an array whose shape changes: `functions._resized.window_of`
-resized: list[Any] = []
+window_makers: list[Any] = []
 LIMIT = 2000  # equations that unrolling may add where a loop should have been staged
 
 

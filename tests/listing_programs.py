@@ -4,26 +4,11 @@ an array.
 
 from __future__ import annotations
 
-import textwrap
+from tests.running import in_function
 
 
 def program(round_: str, begin: str = "", head: str = "for k in range(60):") -> str:
-    """In a function. x is a number that each round changes, v an array of three."""
-    body = textwrap.indent(textwrap.dedent(round_).strip(), " " * 8)
-    return f"""
-def main():
-    x, v, xs = 0.3, np.array([1.0, 2.0, 3.0]), [0.5]
-    {begin}
-    {head}
-        if k == 2 or k == 3: look()
-        x = 3.2 * x * (1 - x)
-        v = v * 0.99 + x
-{body}
-    del k
-    return [value for name, value in sorted(locals().items())]
-
-result = main()
-"""
+    return in_function(round_, "xs = [0.5]", begin, head)
 
 
 EXTENDED = {

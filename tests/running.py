@@ -33,6 +33,34 @@ def every_loop() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(params=["few", "many"])
+def chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs run few rounds at a time, or many. (After `every_loop`.)"""
+    monkeypatch.setattr(_running, "_CHUNK", 1.0 if request.param == "many" else 1e-9)
+
+
+def in_function(round_: str, *begin: str) -> str:
+    """A script with a loop in a function. The last line of `begin` is that of the loop. Each round
+    changes x, a number, and v, an array of three.
+    """
+    body, (*before, head) = textwrap.indent(textwrap.dedent(round_).strip(), " " * 8), begin
+    first = textwrap.indent("\n".join(before), " " * 4)
+    return f"""
+def main():
+    x, v = 0.3, np.array([1.0, 2.0, 3.0])
+{first}
+    {head}
+        if k == 2 or k == 3: look()
+        x = 3.2 * x * (1 - x)
+        v = v * 0.99 + x
+{body}
+    del k
+    return [value for name, value in sorted(locals().items())]
+
+result = main()
+"""
+
+
 MARKS = [
     pytest.mark.own_policy,
     pytest.mark.usefixtures("every_loop"),

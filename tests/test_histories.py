@@ -14,7 +14,7 @@ from lazynp._promotion import _histories, _running, taken
 from tests.history_programs import FAILING, REFUSED, TAKEN, program
 from tests.listing_programs import EXTENDED, NOT_EXTENDED
 from tests.naming_programs import PICKED, PICKED_KEPT
-from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
+from tests.running import MARKS, assert_alike, check, chunks, every_loop, run  # noqa: F401
 from tests.view_programs import VIEWS, VIEWS_LEFT
 
 pytestmark = MARKS
@@ -25,37 +25,26 @@ def test_lists_hold_what_python_appends(name: str, tmp_path: Path) -> None:
     check(TAKEN[name], tmp_path)
 
 
-@pytest.mark.parametrize("rounds", ["few", "many"])
+@pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize("name", EXTENDED)
-def test_other_ways_to_append(
-    name: str, rounds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_running, "_CHUNK", 1.0 if rounds == "many" else 1e-9)
+def test_other_ways_to_append(name: str, tmp_path: Path) -> None:
     check(EXTENDED[name], tmp_path)
 
 
-@pytest.mark.parametrize("name", NOT_EXTENDED)
-def test_other_ways_that_stay_with_python(name: str, tmp_path: Path) -> None:
-    check(NOT_EXTENDED[name], tmp_path, taking=False)
-
-
-@pytest.mark.parametrize("rounds", ["few", "many"])
+@pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize("name", VIEWS)
-def test_views_show_their_arrays(
-    name: str, rounds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_running, "_CHUNK", 1.0 if rounds == "many" else 1e-9)
+def test_views_show_their_arrays(name: str, tmp_path: Path) -> None:
     check(VIEWS[name], tmp_path)
 
 
-@pytest.mark.parametrize("name", VIEWS_LEFT)
-def test_views_that_stay_with_python(name: str, tmp_path: Path) -> None:
-    check(VIEWS_LEFT[name], tmp_path, taking=False)
+LEFT = REFUSED | {f"added, {n}": p for n, p in NOT_EXTENDED.items()} | {
+    f"view, {n}": p for n, p in VIEWS_LEFT.items()
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", LEFT)
 def test_what_python_could_notice_is_refused(name: str, tmp_path: Path) -> None:
-    check(REFUSED[name], tmp_path, taking=False)
+    check(LEFT[name], tmp_path, taking=False)
 
 
 @pytest.mark.parametrize("name", PICKED)

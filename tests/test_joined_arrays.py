@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 
 import pytest
 
-from lazynp._promotion import _running
-from tests.running import MARKS, check, every_loop  # noqa: F401
+from tests.running import MARKS, check, chunks, every_loop, in_function  # noqa: F401
 
 pytestmark = MARKS
 
 
 def program(round_: str, begin: str = "", head: str = "for k in range(60):") -> str:
-    """In a function. x is a number that each round changes, v an array of three."""
-    body = textwrap.indent(textwrap.dedent(round_).strip(), " " * 8)
-    return f"""
-def main():
-    x, v, xs = 0.3, np.array([1.0, 2.0, 3.0]), np.zeros(2)
-    {begin}
-    {head}
-        look()
-        x = 3.2 * x * (1 - x)
-        v = v * 0.99 + x
-{body}
-    del k
-    return [value for name, value in sorted(locals().items())]
-
-result = main()
-"""
+    return in_function(round_, "xs = np.zeros(2)", begin, head)
 
 
 TAKEN = {
@@ -139,12 +122,9 @@ result = main()
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("rounds", ["few", "many"])
+@pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize("name", TAKEN)
-def test_arrays_get_what_python_joins(
-    name: str, rounds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_running, "_CHUNK", 1.0 if rounds == "many" else 1e-9)
+def test_arrays_get_what_python_joins(name: str, tmp_path: Path) -> None:
     check(TAKEN[name], tmp_path)
 
 

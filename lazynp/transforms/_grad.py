@@ -53,7 +53,7 @@ def _both(
 ) -> Callable[..., Any]:  # fmt: skip
     def both(*args: Any, **kwargs: Any) -> Any:
         what = f"grad of {name_of(fun)}"
-        given = _Given(fun, args, kwargs, argnums, what)
+        given = Given(fun, args, kwargs, argnums, what)
         given.check(holomorphic, allow_int)
         nodes = given.nodes
         flat = Flat(given.function, given.structure, has_aux=has_aux)
@@ -94,7 +94,7 @@ def grad(
     return with_recipe(gradient, grad, fun, *options, moving=argnums)
 
 
-class _Given:
+class Given:
     """The arguments to differentiate by, flattened, and the function of only these."""
 
     def __init__(
@@ -189,7 +189,7 @@ def jacfwd(
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         what = f"jacfwd of {name_of(fun)}"
-        given = _Given(fun, args, kwargs, argnums, what)
+        given = Given(fun, args, kwargs, argnums, what)
         given.check(holomorphic, False, real=True)
         nodes, structure = given.nodes, given.structure
 
@@ -252,7 +252,7 @@ def jacrev(
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         what = f"jacrev of {name_of(fun)}"
-        given = _Given(fun, args, kwargs, argnums, what)
+        given = Given(fun, args, kwargs, argnums, what)
         given.check(holomorphic, allow_int)
         out, backward, *aux = vjp(given.function, *given.args, has_aux=has_aux)
         outs, out_tree = tree_flatten(out)

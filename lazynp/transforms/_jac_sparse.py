@@ -15,8 +15,9 @@ from lazynp._array import Array, new_array
 from lazynp._flush import host_value
 from lazynp._later import Later
 from lazynp._node import aval_of_node, leaf
+from lazynp.transforms._grad import Given
 from lazynp.transforms._pulls import linearize
-from lazynp.transforms._stack import argument_node, name_of
+from lazynp.transforms._stack import name_of
 from lazynp.transforms._vmap import vmap
 
 sparse: Any = Later("scipy.sparse")
@@ -44,9 +45,9 @@ def jac_sparse(
 
     @functools.wraps(fun)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        x = new_array(argument_node(args[argnums]))
-        before, behind = args[:argnums], args[argnums:][1:]
-        y, push = linearize(lambda v: fun(*before, v, *behind, **kwargs), _checked(x, "argument"))
+        given = Given(fun, args, kwargs, argnums, f"jac_sparse of {name_of(fun)}")
+        x = _checked(new_array(given.nodes[0]), "argument")
+        y, push = linearize(given.function, x)
         columns = _Columns(push, x.shape, x.dtype, _checked(y, name_of(fun)).shape)
         key = x.shape, x.dtype, columns.out
         pattern = known.get(key)

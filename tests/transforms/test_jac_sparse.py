@@ -156,6 +156,8 @@ def test_refusals(f: Any, x: Any, text: str) -> None:
 def test_more_refusals() -> None:
     with pytest.raises(TypeError, match="argnums must be an int"):
         np.jac_sparse(heat, (0, 1))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="jac_sparse of heat: argnums has 1, but there are 1"):
+        np.jac_sparse(heat, 1)(np.ones(5))
     with pytest.raises(TypeError, match="only traced"):
         np.jit(lambda x: np.jac_sparse(upwind)(x).sum())(np.ones(5))
 

@@ -34,9 +34,9 @@ INTERRUPTED = """
         signal.setitimer(signal.ITIMER_REAL, {after})
         try:
             x.tolist()
+            signal.setitimer(signal.ITIMER_REAL, 0)  # a quick machine compiles before it rings
         except Rings:
             pass
-        signal.setitimer(signal.ITIMER_REAL, 0)
 """
 
 

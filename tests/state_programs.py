@@ -32,6 +32,48 @@ def f(n):
     return x, t, k, log, rng.random(3)
 out = f(3)
 """,
+    "a few numbers at a time, in a branch": """
+rng = np.random.default_rng(9)
+s, t = np.zeros((8, 8)), []
+for i in range(90):
+    if i == 2 or i == 3: look()
+    j, k = rng.integers(0, 8, 2)
+    if j < 3 or rng.random() < 0.5:
+        a = rng.normal(size=(2, 2))
+        s[j, k] += a[1, 0] - rng.uniform(0.5, 1.5, 3).sum() + rng.integers(5, size=4)[2]
+    if i % 30 == 7: t.append(s.mean())
+last = rng.random(3)
+""",
+    "several halves of words in a branch": """
+rng = np.random.default_rng(1)
+x, k = np.zeros(3), 0
+for n in range(60):
+    if n == 2 or n == 3: look()
+    k += rng.integers(5)
+    if rng.random() < 0.5:
+        x += rng.integers(0, 9, size=3)
+""",
+    "a walk by the global generator": """
+np.random.seed(3)
+x, kept, taken = 0.0, [], 0
+for i in range(90):
+    if i == 2 or i == 3: look()
+    y = x + np.random.normal(0, 0.7)
+    if np.log(np.random.rand()) < x * x - y * y:
+        x, taken = y, taken + 1
+        if taken % 3 == 0: x += np.random.randn(2)[1]
+    kept.append(x)
+last = np.random.randn(3)
+""",
+    "draws of several kinds, each alike": """
+rng = np.random.default_rng(4)
+x, n = 0.0, 0
+for i in range(90):
+    if i == 2 or i == 3: look()
+    x += rng.normal(0, 2) * rng.random() + rng.standard_normal(3)[1]
+    n += int(rng.integers(4)) + rng.integers(7, size=())
+last = rng.random(3)
+""",
     "the global generator": """
 np.random.seed(4)
 x = np.zeros(3)
@@ -303,7 +345,7 @@ for n in range(60):
     if n == 2 or n == 3: look()
     k += rng.integers(5)
     if rng.random() < 0.5:
-        x += rng.integers(0, 9, size=3)
+        x += rng.integers(0, 9, size=33)[:3]
 """,
     "a size that the rounds change": """
 rng = np.random.default_rng(1)

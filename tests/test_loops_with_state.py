@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._promotion import _draw, _draws, _placed_draws, _running, _tapes, taken
+from lazynp._promotion import _at_places, _draw, _draws, _placed_draws, _running, _tapes, taken
 from tests.bounded_programs import BOUNDED, BOUNDED_LEFT
 from tests.branching_programs import BRANCHING
 from tests.element_programs import CONSTANTS, CONSTANTS_LEFT, LARGE, LEFT, READ
@@ -190,6 +190,51 @@ def test_tables_are_what_the_generator_draws(kind: str) -> None:
         ("randint", (5,), "i8"), ("randint", (2, 99), "i8"), ("exponential", (3.0,), "f8"),
     ):  # fmt: skip
         _check_tables(numpy.random.RandomState(3), name, args, dtype)
+
+
+@pytest.mark.parametrize(
+    ("generator", "name", "args"),
+    [
+        (numpy.random.default_rng(5), "standard_normal", ()),
+        (numpy.random.default_rng(5), "normal", (1.5, 0.3)),
+        (numpy.random.default_rng(5), "standard_exponential", ()),
+        (numpy.random.Generator(numpy.random.Philox(5)), "exponential", (2.5,)),
+        (numpy.random.RandomState(5), "randn", ()),
+        (numpy.random.RandomState(5), "normal", (-1.0, 4.0)),
+    ],
+)  # fmt: skip
+def test_tables_that_are_made_at_once_are_those_of_single_draws(
+    generator: Any, name: str, args: Any
+) -> None:
+    """At all places, and without that NumPy would have refuted the algorithm."""
+    count = 20_000
+    found = []
+    for once in (True, False):
+        draw = _draw.Draw(getattr(generator, name), args, {})
+        draw.dtype = numpy.dtype(float)
+        source = _tapes.Source(generator)
+        source.read(count)
+        kind = _tapes.Kind(draw, source, 0)
+        kind.describe(lambda _: None)
+        kind._is_plain = once
+        dtypes = ["f8", "i8", "i8", "f8", "i8"][: kind.tables]
+        tables = [_tapes.room(count, 1, numpy.dtype(d)) for d in dtypes]
+        kind.fill(count, tables, lambda _: None)
+        assert kind._is_plain == once
+        found.append(tables)
+    for a, b in zip(*found, strict=True):
+        numpy.testing.assert_array_equal(a, b)
+
+
+def test_an_algorithm_that_is_not_numpys_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    ziggurat = _at_places.ziggurat
+
+    def other(words: Any, name: str) -> Any:
+        values, read, unclear = ziggurat(words, name)
+        return values * 1.5, read, unclear
+
+    monkeypatch.setattr(_at_places, "ziggurat", other)
+    _check_tables(numpy.random.default_rng(3), "standard_normal", (), "f8")
 
 
 def _check_tables(generator: Any, name: str, args: Any, dtype: str) -> None:

@@ -90,6 +90,28 @@ class Draw:
             return None
         return name, *sorted(given.items())
 
+    def one_by_one(self, most: int) -> tuple[Draw, tuple[int, ...]] | None:
+        """The draw of a single number, and the shape of those that this one draws, each alike; None
+        if there are none or more than `most`, or if it has other arguments.
+        """
+        at_once = self.at_once()
+        given = {} if at_once is None else dict(at_once[1:])
+        known = [given[n] for n in PARAMETERS.get(self.method.__name__, ()) if n in given]
+        size = self._size()
+        if at_once is None or size is None or not 0 < np.prod(size) <= most:
+            return None
+        if list(given) != sorted(PARAMETERS[at_once[0]][: len(given)]):  # `high` without `low`
+            return None
+        return Draw(getattr(self.method.__self__, at_once[0]), tuple(known), {}), size
+
+    def _size(self) -> tuple[int, ...] | None:
+        """The argument that says how many are drawn, as a shape."""
+        name = self.method.__name__
+        given = dict(zip(PARAMETERS.get(name, ()), self.args)) | self.kwargs
+        size = self.args if name in _BY_SHAPE else given.get("size")
+        whole = tuple(size) if type(size) in (tuple, list) else (size,)
+        return whole if whole and all(type(n) is int and n >= 0 for n in whole) else None
+
 
 def _written_out(x: Any) -> Any:
     """Arguments, for comparisons."""

@@ -38,6 +38,7 @@ DRAWS = ".draws"  # the function's name of the `Draws`
 AT = ".draw"  # ... of the number of the round
 _BYTES = 2**22  # of the numbers of one program
 _ROWS = 2**16
+FEW = 8  # numbers of a draw for which a call takes longer than to make them
 _TRIED = 16  # rounds by which drawing all at once is compared with drawing one by one
 _FLOAT = np.dtype(np.float64)
 
@@ -54,14 +55,18 @@ _DEFAULTS = {"normal": (0.0, 1.0), "uniform": (0.0, 1.0), "exponential": (1.0,)}
 
 class Draws:
     """What the function of the rounds calls; and the numbers of a program. arrays: the names of
-    variables that the rounds only read. capacity: rounds of one program; 0 in the probe.
+    variables that the rounds only read. capacity: rounds of one program; 0 in the probe. asks:
+    whether to read the words ahead instead, where that spares calls.
     """
+
+    asks = True
 
     def __init__(self, value: Value) -> None:
         self.found: list[Draw] = []
         self.capacity, self.seconds = 0, 0.0  # for each round, to draw
         self.used: set[str] = set()  # variables that are arguments
         self.unequal = False  # whether rounds do not all draw alike
+        self.mixed = False  # or do, but NumPy would be called for each draw
         self._value: Value = value  # while the probe is traced
         self._known: dict[int, tuple[str, Any]] = {}
         self._tables: tuple[Any, ...] = ()
@@ -231,6 +236,9 @@ class Draws:
             whole = kinds.pop()
             if self._is_right(whole, value):
                 self._whole = whole
+        if self.asks and self._whole is None and all(d.size <= FEW for d in self.found):
+            self.unequal = self.mixed = True
+            raise CannotStage("its draws are of several kinds")
         self._place(self._whole is not None)
         self.end_probe()
 
@@ -363,6 +371,12 @@ class Draws:
                 g.set_state(state)
             else:
                 g.bit_generator.state = state
+
+
+class CalledDraws(Draws):
+    """Where words cannot be read ahead: NumPy draws the numbers one by one, before the program runs."""
+
+    asks = False
 
 
 def _fill(generator: Any, name: str, given: dict[str, Any], table: Any) -> None:

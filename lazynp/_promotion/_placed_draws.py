@@ -10,7 +10,7 @@ from lazynp._array import NDArray, Scalar, new_array, new_scalar
 from lazynp._avals import aval_of
 from lazynp._promotion import _clock
 from lazynp._promotion._draw import Draw, Value
-from lazynp._promotion._draws import Draws, repr_of
+from lazynp._promotion._draws import FEW, Draws, repr_of
 from lazynp._promotion._tapes import (
     BAD,
     HALF,
@@ -33,7 +33,7 @@ _ROWS = 2**16
 _PROBED = 512  # words that are read before a program is traced, at least
 _MORE = 1.25  # times the words that rounds took so far
 _SPARE = 64  # words
-_TIMED = 4096  # ... by which it is found how long they take
+_TIMED = 16384  # ... by which it is found how long they take
 _INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
 
 
@@ -92,6 +92,11 @@ class PlacedDraws(Draws):
 
     def _drawn_by(self, draw: Draw, some: Any = None) -> Any:
         """some: whether it is drawn; None if it always is."""
+        alike = draw.one_by_one(FEW)
+        if alike is not None:
+            one, shape = alike
+            made = [self._drawn_by(one, some) for _ in range(int(np.prod(shape)))]
+            return _together(made, shape)
         found = next((k for k in self.kinds if k.draw.is_like(draw)), None)
         if self.capacity:
             if found is None:
@@ -295,6 +300,13 @@ def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     check_later(elementwise.less(count, np.int64(1)), ValueError, "low >= high")
     check_later(elementwise.greater_equal(count, np.int64(2**32)), ValueError, "many integers")
     return parts[0], count
+
+
+def _together(drawn: list[Any], shape: tuple[int, ...]) -> NDArray:
+    """Numbers that were drawn one by one, as an array."""
+    parts = [new_array(node_of(x)) for x in drawn]
+    wide = [elementwise.convert(p, dtype=p.dtype, weak=False) for p in parts]
+    return new_array(shaping.reshape(shaping.stack(*wide), shape=shape)._read())
 
 
 def _uint(x: int) -> Any:

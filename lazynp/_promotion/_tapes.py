@@ -13,7 +13,6 @@ the place of the word that it comes from.
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -21,8 +20,10 @@ import numpy as np
 
 from lazynp import lowering
 from lazynp._array import new_array
-from lazynp._fronts import BUILT, fastpath
+from lazynp._fronts import BUILT
 from lazynp._node import leaf
+from lazynp._promotion import _at_places as at
+from lazynp._promotion._tape import Tape
 from lazynp.transforms.control import CannotStage
 
 _KINDS = {"PCG64", "PCG64DXSM", "SFC64", "Philox"}
@@ -34,22 +35,13 @@ _OTHERS = {"random", "random_sample", "ranf", "sample", "rand", "uniform", "rand
            "triangular", "weibull", "pareto", "power", "laplace", "gumbel", "logistic",
            "rayleigh", "standard_cauchy", "binomial", "tomaxint"}  # fmt: skip
 _DOUBLES = {"random", "random_sample", "ranf", "sample", "rand"}
-_SINGLE = {"standard_normal", "normal", "standard_exponential", "exponential"}  # mostly one word
-_BLOCK = 16  # draws that are done at once, if each takes one word
-_SEVERAL = 16  # draws by which a tape is compared with its generator
+# methods of `Generator`, and whose numbers they move and scale
+_ZIGGURATS = {"standard_normal": "standard_normal", "normal": "standard_normal",
+              "standard_exponential": "standard_exponential", "exponential": "standard_exponential"}
+_SEVERAL = 16  # draws that are compared with those of NumPy
 _MIXED = 0.02  # of the draws that begin with half a word and need another one
 
 PLACE, KEPT, HALF, BAD, MASK = range(5)  # what a program's state holds
-
-
-class Tape:
-    """What stands for a generator's bit generator. words: a copy of its next ones."""
-
-    def __init__(self, words: np.ndarray, narrow: bool) -> None:
-        self._tape = fastpath.Tape(words, narrow)
-        self.capsule, self.lock = self._tape.capsule(), threading.Lock()
-        self.state: Any = {"bit_generator": "Tape", "state": {}}
-        self.place, self.told, self.walk = self._tape.place, self._tape.told, self._tape.walk
 
 
 class Source:
@@ -148,6 +140,7 @@ class Kind:
         if source.legacy and not self.pairs and name not in _OTHERS:
             raise CannotStage(f"draws `{name}` in a branch, or in a loop within the loop")
         self._bounds = self._find_bounds()
+        self._is_plain = True  # whether NumPy draws standard numbers as `_at_places` does
         if self.pairs and draw.shape:
             raise CannotStage(f"draws several of `{name}` in a branch, or in a loop in the loop")
 
@@ -188,46 +181,18 @@ class Kind:
     def _walked(self, count: int, halves: bool, value: Any) -> tuple[Any, Any, Any]:
         source, draw = self.source, self.taking(value)
         read, kept = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        if not halves and not source.narrow and self.draw.method.__name__ in _SINGLE:
-            if not self.draw.shape:
-                return self._by_blocks(count, read, kept, value), read, kept
         return source.tape.walk(draw, halves, 0, read, kept), read, kept
-
-    def _by_blocks(self, count: int, read: Any, kept: Any, value: Any) -> np.ndarray:
-        """Draws that mostly take one word: where as many words are taken as there are draws, each
-        takes one.
-        """
-        source, one = self.source, self.taking(value)
-        method = getattr(source.made, self.draw.method.__name__)
-        parts, named = self.draw.given(value)
-        values, tape = np.empty(count), source.tape
-        read[:] = 1
-        for first in range(0, count, _BLOCK):
-            many = min(_BLOCK, count - first)
-            tape.place(first, None)
-            block = method(*parts, **named, size=many)
-            if tape.told()[0] == many:
-                values[first : first + many] = block
-                continue
-            part = slice(first, first + many)
-            values[part] = tape.walk(one, False, first, read[part], kept[part])
-        return values
 
     def fill(self, count: int, arrays: list[np.ndarray], value: Any) -> None:
         """Write the tables: values, words; what is left, values with that, and where that fails."""
         source, name = self.source, self.draw.method.__name__
         if name in _DOUBLES and not (self.draw.args or self.draw.kwargs):
-            words = source.words
-            if source.narrow:
-                pairs = (words >> np.uint64(5)) * 67108864.0 + (np.roll(words, -1) >> np.uint64(6))
-                values: Any = pairs / 9007199254740992.0
-            else:
-                values = (words >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+            values: Any = at.doubles(source.words, source.narrow)
             read, kept = np.full(count, 1 + source.narrow), np.zeros(count, np.int64)
         elif self.pairs:
             values, read, kept = self._pairs(count, arrays, value)
         else:
-            found = self._ints(count, False, value)
+            found = self._ints(count, False, value) or self._standard(count, value)
             values, read, kept = found or self._walked(count, False, value)
         rows = [arrays[0].reshape(-1, *self.draw.shape), arrays[1]]
         _put(rows[0], values, count)
@@ -254,18 +219,35 @@ class Kind:
         bounds = self._bounds
         if bounds is None:
             return None
-        make = _masked if self.source.legacy else _scaled
+        make = at.randint if self.source.legacy else at.integers
         values, read, kept, unclear = make(self.source.words[:count], *bounds, halves)
+        if not self._agrees((values, read, kept), unclear, halves, value):
+            self._bounds = None
+            return None
+        return values, read, kept
+
+    def _standard(self, count: int, value: Any) -> tuple[Any, Any, Any] | None:
+        """Standard numbers, moved and scaled, all at once; None if NumPy must be asked for each."""
+        name = _ZIGGURATS.get(self.draw.method.__name__)
+        if name is None or self.source.narrow or self.draw.shape or not self._is_plain:
+            return None
+        values, read, unclear = at.ziggurat(self.source.words[:count], name)
+        found = _moved(self.draw, values, value), read, np.zeros(count, np.int64)
+        self._is_plain = self._agrees(found, unclear, False, value)
+        return found if self._is_plain else None
+
+    def _agrees(self, found: tuple[Any, Any, Any], unclear: Any, halves: bool, value: Any) -> bool:
+        """Have NumPy draw where that is needed, and at some other places: whether these agree."""
+        values, read, kept = found
         draw, tape = self.taking(value), self.source.tape
-        sample = range(0, count, max(1, count // _SEVERAL))
+        sample = range(0, len(values), max(1, len(values) // _SEVERAL))
         for k in (*np.flatnonzero(unclear).tolist(), *sample):
             tape.place(k, int(self.source.words[k] >> np.uint64(32)) if halves else None)
-            x, (n, has, at) = draw(), tape.told()
-            if not unclear[k] and (values[k], read[k], kept[k]) != (x, n, 2 * at + has):
-                self._bounds = None
-                return None
-            values[k], read[k], kept[k] = x, n, 2 * at + has
-        return values, read, kept
+            x, (n, has, last) = draw(), tape.told()
+            if not unclear[k] and (values[k], read[k], kept[k]) != (x, n, 2 * last + has):
+                return False
+            values[k], read[k], kept[k] = x, n, 2 * last + has
+        return True
 
     def _find_bounds(self) -> tuple[int, int] | None:
         """The first of the ints that are drawn, and how many there are."""
@@ -280,15 +262,35 @@ class Kind:
         return (low, high - low) if 1 < high - low < 2**31 or whole else None
 
     def _pairs(self, count: int, arrays: list[np.ndarray], value: Any) -> tuple[Any, Any, Any]:
+        found = self._polar(count, value) if self._is_plain else None
+        first, second, read = found or self._pair_by_pair(count, value)
+        _put(arrays[3][:, 0], second, count)
+        _put(arrays[4][:, 0], 0, count)
+        return first, read, np.full(count, 3)  # the second number, at the same place
+
+    def _polar(self, count: int, value: Any) -> tuple[Any, Any, Any] | None:
+        """All pairs at once; None if NumPy must be asked for each."""
+        self.source.forget_pairs()
+        *both, read, unclear = at.polar(self.source.words)
+        first, second = [_moved(self.draw, x[:count], value) for x in both]
+        draw, tape = self.taking(value), self.source.tape
+        sample = range(0, count, max(1, count // _SEVERAL))
+        for k in (*np.flatnonzero(unclear[:count]).tolist(), *sample):
+            tape.place(k, None)
+            pair, n = (draw(), draw()), tape.told()[0]
+            if not unclear[k] and (first[k], second[k], read[k]) != (*pair, n):
+                self._is_plain = False
+                return None
+            (first[k], second[k]), read[k] = pair, n
+        return first, second, read[:count]
+
+    def _pair_by_pair(self, count: int, value: Any) -> tuple[Any, Any, Any]:
         read, kept = np.zeros(count, np.int64), np.zeros(count, np.int64)
         draw = self.taking(value)
         self.source.forget_pairs()
         both = self.source.tape.walk(lambda: (draw(), draw()), False, 0, read, kept)
         values = np.array(both, float)
-        _put(arrays[3][:, 0], values[:, 1], count)
-        _put(arrays[4][:, 0], 0, count)
-        kept[:] = 3  # the second number, at the same place
-        return values[:, 0], read, kept
+        return values[:, 0], values[:, 1], read
 
     def second(self, place: int, value: Any) -> float:
         """The normal number that is left after a draw at this place."""
@@ -298,34 +300,11 @@ class Kind:
         return self.source.made.get_state(legacy=False)["gauss"]
 
 
-def _scaled(words: np.ndarray, low: int, count: int, halves: bool) -> Any:
-    """Ints as `integers` makes them of halves of words: values, words, what is kept, and where
-    another word is needed.
-    """
-    half = words >> np.uint64(32) if halves else words & np.uint64(2**32 - 1)
-    product = half * np.uint64(count)
-    unclear = (product & np.uint64(2**32 - 1)) < np.uint64(count if count < 2**32 else 0)
-    values = (product >> np.uint64(32)).astype(np.int64) + low
-    read = np.full(len(words), 1 - halves)
-    return values, read, np.full(len(words), 0 if halves else 3), unclear
-
-
-def _masked(words: np.ndarray, low: int, count: int, halves: bool) -> Any:
-    """The same as `randint` does: the first word that is small enough."""
-    values = (words & np.uint64(2 ** (count - 1).bit_length() - 1)).astype(np.int64)
-    fits = values < count
-    places = np.arange(len(words))
-    found = np.where(fits, places, len(words))[::-1]
-    following = np.minimum.accumulate(found)[::-1]
-    unclear = following == len(words)
-    following = np.where(unclear, 0, following)
-    read = following - places + 1
-    return values[following] + low, read, np.zeros(len(words), np.int64), unclear
-
-
-def _moved(draw: Any, x: float, value: Any) -> float:
-    """A standard number as this method gives it."""
+def _moved(draw: Any, x: Any, value: Any) -> Any:
+    """Standard numbers as this method gives them."""
     parts, named = draw.given(value)
+    if draw.method.__name__ == "exponential":
+        return (*parts, *named.values(), 1.0)[0] * x
     if draw.method.__name__ != "normal":
         return x
     loc, scale = (*parts, *(0.0, 1.0)[len(parts) :])[:2]

@@ -24,7 +24,7 @@ from lazynp._promotion._boxes import (
     is_box,
     prologue as boxes_prologue,
 )
-from lazynp._promotion._draws import DRAWS, Draws, begun, ended, prologue
+from lazynp._promotion._draws import DRAWS, CalledDraws, Draws, begun, ended, prologue
 from lazynp._promotion._given import ARRAY, Listed, copies
 from lazynp._promotion._guards import reads
 from lazynp._promotion._histories import KEPT, Histories, Site, of_methods
@@ -57,6 +57,7 @@ class Tracing:
         self._loop, self._items, self._bounds = loop, items, bounds
         self.draws: Draws | None = None
         self._drawing, self._unequal = Draws, False
+        self._instead: type[Draws] | None = None  # of `PlacedDraws`, if these fail
         self.moving: frozenset[Any] | None = None  # see `Boxes`; None: without objects
         check_sites(loop.sites, lists)
         for path in loop.blocks:
@@ -97,8 +98,19 @@ class Tracing:
             self.draws = Draws(lambda _: None)
             return True
         if self._unequal and self._drawing is Draws:
+            assert self.draws is not None
+            self._instead = CalledDraws if self.draws.mixed else None
             self._drawing = PlacedDraws
             return True
+        return self._finds_boxes(frame) or self._falls_back()
+
+    def _falls_back(self) -> bool:
+        if self._instead is not None:
+            self._drawing, self._instead = self._instead, None
+            return True
+        return False
+
+    def _finds_boxes(self, frame: FrameType) -> bool:
         if self.moving is None:
             self.moving = frozenset()
             return self._has_boxes(frame)

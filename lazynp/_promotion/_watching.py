@@ -22,7 +22,7 @@ from lazynp.transforms.control import is_users
 _SOON = 0.02  # seconds: if an earlier process has found that programs of its loops win
 _AGAIN = 16  # times that a loop is taken which is short each time: it may end before its trial does
 _LEFT = 0.01  # seconds that such a loop must take
-_OFTEN = 2.0  # times what must be left of another loop: so long, Python has run it before
+_OFTEN = 1.0  # times what must be left of another loop: so long, Python has run it before
 _ALONE = 3  # references to an iterator: the frame's, our variable's, the question's
 _RANGE = type(iter(range(0)))
 

@@ -30,6 +30,7 @@ from lazynp.transforms.control._numbers import OF_TRACED, STANDING
 from lazynp.transforms.control._records import making, replaced
 from lazynp.transforms.control._recursion import check_depth
 from lazynp.transforms.control._rewrite import is_affected, rewritten
+from lazynp.transforms.control._seeded import seeded
 from lazynp.transforms.control._source import RUNTIME, compiled, inner_codes, plain_of, tree_of
 from lazynp.transforms.control._state import (
     CannotStage,
@@ -285,6 +286,8 @@ def call(function: Any) -> Any:
     if id(function) in session.within:  # it calls itself: what is known stays known
         function = session.within[id(function)]
     if session.draws is not None and (drawing := session.draws.of(function)) is not None:
+        return drawing
+    if session.strict is not None and (drawing := seeded(function)) is not None:
         return drawing
     if isinstance(function, (FunctionType, MethodType, functools.partial)):
         if function is dataclasses.replace:

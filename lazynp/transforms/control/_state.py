@@ -58,6 +58,9 @@ class Session(threading.local):
         self.pieces = 0  # that loops were divided into
         self.growth: Any = None  # lists to which the rounds of the innermost loop may append
         self.draws: Any = None  # what draws random numbers, in a loop that is running
+        # by id: generators that a strict trace has made, and the depth of each; bytes that they drew
+        self.seeded: dict[int, tuple[Any, int]] = {}
+        self.drawn = 0
         self.drew = False  # whether a random number was asked for
         self.number = 0  # of the function
         self.handlers: list[tuple[int, Any]] = []  # of each `try` that runs: line, and types
@@ -160,7 +163,7 @@ class Session(threading.local):
         """
         self.until = until
         self.limit, self.strict, self.cells, self.scopes = limit, {}, cells, scopes
-        self.asked, self.drew = set(), False
+        self.asked, self.drew, self.seeded, self.drawn = set(), False, {}, 0
         with self.staged():
             for x in objects:
                 self.fresh[id(x)] = x, self.depth

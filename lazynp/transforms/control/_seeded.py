@@ -1,0 +1,64 @@
+"""Generators of random numbers that a strictly traced function makes from a constant.
+
+The function keeps such a generator to itself, and it begins anew in each call. So it draws the same
+each time, and what it draws is a constant of the program. A body that is staged may run many times:
+there, only a generator that is made within draws.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp.transforms.control._state import CannotStage, session
+
+MOST = 1 << 25  # bytes of what was drawn, which a program keeps
+_DRAW = 1 << 19  # bytes that each draw counts more: many are those of a loop that is unrolled
+_MAKERS = {"default_rng", "Generator", "RandomState"}
+_SEEDS = (int, np.integer, Array, list, tuple)  # without a seed, each generator is another
+
+
+def seeded(function: Any) -> Callable[..., Any] | None:
+    """What a call calls in place of what makes a generator, or of a method of one."""
+    if _makes(function):
+        return functools.partial(_make, function)
+    own = getattr(getattr(function, "__wrapped__", None), "__self__", None)
+    return functools.partial(_draw, function) if own is not None and _is_ours(own) else None
+
+
+def _makes(function: Any) -> bool:
+    """Whether it makes a generator of lazynp's, or the stream of one."""
+    if isinstance(function, type) and issubclass(function, np.random.BitGenerator):
+        return True
+    name, module = getattr(function, "__name__", ""), getattr(function, "__module__", "")
+    return name in _MAKERS and module == "lazynp.random"
+
+
+def _is_ours(generator: Any) -> bool:
+    found, depth = session.seeded.get(id(generator), (None, 0))
+    return found is generator and depth == session.depth
+
+
+def _make(function: Any, *args: Any, **kwargs: Any) -> Any:
+    given = [*args, *kwargs.values()]
+    own = [getattr(x, "_generator", x) for x in given]
+    if len(own) != 1 or not (isinstance(own[0], _SEEDS) or _is_ours(own[0])):
+        raise CannotStage(f"calls `{function.__name__}`, which may change objects")
+    made = function(*args, **kwargs)
+    own = getattr(made, "_generator", made)
+    session.seeded[id(own)] = own, session.depth
+    return made
+
+
+def _draw(function: Any, *args: Any, **kwargs: Any) -> Any:
+    if kwargs.get("out") is not None:
+        raise CannotStage(f"`{function.__name__}` draws into an array")
+    made = function(*args, **kwargs)
+    session.drawn += getattr(made, "nbytes", 0) + _DRAW
+    if session.drawn > MOST:
+        raise CannotStage("draws so many random numbers that no program keeps them")
+    return made

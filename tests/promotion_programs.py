@@ -219,7 +219,25 @@ def joined_tests(x):
     return found, label
 
 
+def draws_from_a_seed(x):
+    rng = np.random.default_rng(3)
+    s, order = rng.random(len(x)), rng.permutation(len(x))
+    for i in range(40):
+        s[i % len(x)] += x[order[i % len(x)]] * 0.5
+    old = np.random.RandomState(5)
+    other = np.random.Generator(np.random.PCG64(old.randint(99)))
+    return s + other.normal(size=len(x)), old.rand(), rng.integers(9)
+
+
+def makes_a_generator_in_each_round(x):
+    for k in range(300):
+        rng = np.random.default_rng(seed=(5, 7))
+        x = 0.5 * x + rng.normal(0, 1, x.shape) * k + rng.random()
+    return x
+
+
 PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
+    (draws_from_a_seed, ("vector",)), (makes_a_generator_in_each_round, ("vector",)),
     (joined_tests, ("integers",)), (joined_tests, ("vector",)),
     (reads_attributes_of_arrays, ("vector",)), (sweep, ("vector", 3)), (stencil, ("vector", 20)),
     (total, ("vector",)),
@@ -269,6 +287,25 @@ def draws_of_generator(x):
     for _ in range(20):
         x = x + rng.normal()
     return x
+
+
+def draws_in_a_loop(x):
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        x = x * 0.9 + rng.normal()
+    return x
+
+
+def gives_a_generator_back(x):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        x = x * 0.9
+    return x + rng.random(), rng
+
+
+def draws_much(x):
+    rng = np.random.default_rng(1)
+    return x + rng.random((5_000_000, 1)).sum()
 
 
 def asks_the_clock(x):
@@ -405,6 +442,7 @@ def strange_types(x):
 
 REFUSED = [
     prints, appends_outside, draws, draws_of_numpy, draws_of_generator, asks_the_clock,
+    draws_in_a_loop, gives_a_generator_back, draws_much,
     counts_globally, sets_an_attribute, gives_a_list_back, reshapes_its_argument,
     freezes_its_argument, shared_results, returns_a_function, returns_an_object,
     keeps_what_it_saw, imports, sets_errstate, formats, reads_an_array_of_numpys,

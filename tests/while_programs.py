@@ -1,6 +1,12 @@
 """Scripts for test_while_loops.py. `look()` asks whether the loop around it may be taken."""
 
 TAKEN = {
+    "a walrus": """
+x, n = np.ones(3), 0
+while (n := n + 1) < 30:
+    if n == 2 or n == 3: look()
+    x = x * 0.9
+""",
     "the length of a list": """
 x, n, todo = np.ones(3), 0, list(range(40))
 while n < len(todo):
@@ -319,12 +325,6 @@ def step():
     return n[0] < 30
 while step(): pass
 x = x[0]
-""",
-    "a walrus": """
-x, n = np.ones(3), 0
-while (n := n + 1) < 30:
-    if n == 2 or n == 3: look()
-    x = x * 0.9
 """,
     "a queue": """
 x, queue, n = np.zeros(30), [0], 0

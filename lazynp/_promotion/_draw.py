@@ -108,8 +108,8 @@ class Draw:
         """The argument that says how many are drawn, as a shape."""
         name = self.method.__name__
         given = dict(zip(PARAMETERS.get(name, ()), self.args)) | self.kwargs
-        size = self.args if name in _BY_SHAPE else given.get("size")
-        whole = tuple(size) if type(size) in (tuple, list) else (size,)
+        size: Any = self.args if name in _BY_SHAPE else given.get("size")
+        whole: tuple[Any, ...] = tuple(size) if type(size) in (tuple, list) else (size,)
         return whole if whole and all(type(n) is int and n >= 0 for n in whole) else None
 
 

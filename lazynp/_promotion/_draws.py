@@ -374,7 +374,7 @@ class Draws:
 
 
 class CalledDraws(Draws):
-    """Where words cannot be read ahead: NumPy draws the numbers one by one, before the program runs."""
+    """Where words cannot be read ahead: NumPy draws number by number, before the program runs."""
 
     asks = False
 

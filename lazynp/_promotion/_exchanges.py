@@ -92,7 +92,7 @@ def fresh(statements: list[ast.stmt], known: set[str]) -> set[str]:
         if any(isinstance(n, ast.Continue) for n in ast.walk(s)) or _leaves(s):
             break
         seen |= found.loads
-        if isinstance(s, ast.Assign):
+        if isinstance(s, (ast.Assign, ast.FunctionDef)):
             bound |= found.stores - seen
         elif isinstance(s, ast.AugAssign) and isinstance(s.target, ast.Name):
             seen.add(s.target.id)

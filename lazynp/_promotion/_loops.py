@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FrameType, FunctionType
@@ -21,12 +22,20 @@ from lazynp._promotion._blocks import without_blocks
 from lazynp._promotion._exchanges import LEAVES, STOP, fresh, seconds, without_exchanges
 from lazynp._promotion._histories import Rewriting, Site
 from lazynp._promotion._paths import appending, grown, joins_in, root_of
-from lazynp.transforms.control import copied, is_users, jumps, names, whole_tree
+from lazynp.transforms.control import (
+    binds,
+    copied,
+    is_users,
+    jumps,
+    names,
+    plainer,
+    whole_tree,
+)
 
 _REFUSED = (
     ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom, ast.Yield, ast.YieldFrom,
-    ast.Await, ast.Try, ast.TryStar, ast.With, ast.Match, ast.FunctionDef, ast.AsyncFunctionDef,
-    ast.ClassDef, ast.Lambda, ast.NamedExpr, ast.AsyncFor, ast.AsyncWith,
+    ast.Await, ast.Try, ast.TryStar, ast.With, ast.Match, ast.AsyncFunctionDef, ast.ClassDef,
+    ast.NamedExpr, ast.AsyncFor, ast.AsyncWith,
 )  # fmt: skip
 _CONSUME = {"all", "any", "list", "max", "min", "sorted", "sum", "tuple"}  # generators, at once
 _SELDOM = 5  # doublings of what must be left, by traces of the same loop
@@ -126,15 +135,14 @@ class Loop:
 
     @property
     def test(self) -> ast.expr | None:
-        """The condition of a `while` loop; None for `while True`."""
-        if self.is_while and not isinstance(self.node.test, ast.Constant):
-            return self.node.test
-        return None
+        """The condition of a `while` loop; None for `while True`, and for one that binds names."""
+        test = self.node.test if self.is_while else None
+        return None if test is None or isinstance(test, ast.Constant) or binds(test) else test
 
     @property
     def head(self) -> int:
         """The line of a `while` loop at which a round begins."""
-        return self.node.body[0].lineno if self.test is None else self.line
+        return self.node.body[0].lineno if isinstance(self.node.test, ast.Constant) else self.line
 
 
 _Place = tuple[int, int]  # line and column
@@ -250,23 +258,62 @@ def _refusal(loop: Loop) -> str:
             return "it binds other things than variables"
         loop.counters, loop.variables = _counters(s.target, s.iter), names(s.target).stores
     loop.body, loop.blocks, loop.tries = without_blocks(s.body)
-    head = [s.test] if isinstance(s, ast.While) else [s.target]
-    parts = [n for part in (*head, *loop.body) for n in ast.walk(part)]
+    loop.body = _without_deletions(plainer([*_binding_test(s), *loop.body]), loop.variables)
+    head = [loop.test] if loop.test is not None else []
+    loop.stored = names(*loop.body).stores | loop.variables
+    parts = [n for part in (*head, *_of_programs(loop.body, loop)) for n in ast.walk(part)]
     calls = [n for n in parts if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
     at_once = {id(a) for n in calls if n.func.id in _CONSUME for a in n.args}  # type: ignore
     for part in parts:
         is_later = isinstance(part, ast.GeneratorExp) and id(part) not in at_once
-        if isinstance(part, _REFUSED) or is_later:
+        if isinstance(part, _REFUSED) or is_later or _is_busy(part):
             return f"line {part.lineno}: {type(part).__name__}"  # type: ignore
-    stores = names(*s.body).stores
-    if loop.variables & stores:
+    if loop.variables & names(*loop.body).stores:
         return "the loop binds its own variable"
-    loop.stored = stores | loop.variables
     plain = appending(loop.body)
     bound = names(*plain, *head).stores | loop.variables
     loop.grown = {path for path in grown(plain) if root_of(path) not in bound}
     loop.joins = joins_in(loop.body, *head)
     return ""
+
+
+def _is_busy(part: ast.AST) -> bool:
+    """Whether it is a function, made in each round, that does more than compute."""
+    return isinstance(part, ast.FunctionDef) and any(
+        isinstance(n, (ast.Raise, ast.Continue, ast.Break, ast.FunctionDef)) and n is not part
+        or isinstance(n, ast.Expr) and not isinstance(n.value, ast.Constant)
+        for n in ast.walk(part)
+    )  # fmt: skip
+
+
+def _binding_test(s: ast.For | ast.While) -> list[ast.stmt]:
+    """The condition of a `while` loop that binds names, as the first statement of a round."""
+    if isinstance(s, ast.For) or not binds(s.test):
+        return []
+    end = ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
+    return [ast.fix_missing_locations(ast.copy_location(end, s.test))]
+
+
+def _without_deletions(body: list[ast.stmt], variables: set[str]) -> list[ast.stmt]:
+    """A round without the `del` of names that each round binds first: Python runs the last one."""
+    own = fresh(body, variables)
+
+    def is_done(s: ast.stmt) -> bool:
+        return isinstance(s, ast.Delete) and all(
+            isinstance(t, ast.Name) and t.id in own for t in s.targets
+        )
+
+    return [s for s in body if not is_done(s)] if any(map(is_done, body)) else body
+
+
+def _of_programs(statements: list[ast.stmt], loop: Loop) -> Iterator[ast.AST]:
+    """The parts of the statements without those branches that only Python runs."""
+    for s in statements:
+        if isinstance(s, ast.If) and (_is_event(s, loop) or _stops(s, loop)):
+            yield s.test
+            yield from _of_programs(s.orelse, loop)
+        else:
+            yield s
 
 
 def _unclear(s: ast.While) -> str:
@@ -403,6 +450,9 @@ class _Leaving(ast.NodeTransformer):
         return node
 
     visit_For = visit_While = _loop
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        return node
 
     def visit_Break(self, node: ast.Break) -> ast.stmt:
         return node if self._inner else self.visit_Return(node)

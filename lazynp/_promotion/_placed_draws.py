@@ -302,7 +302,7 @@ def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     return parts[0], count
 
 
-def _together(drawn: list[Any], shape: tuple[int, ...]) -> NDArray:
+def _together(drawn: list[Any], shape: tuple[int, ...]) -> Any:
     """Numbers that were drawn one by one, as an array."""
     parts = [new_array(node_of(x)) for x in drawn]
     wide = [elementwise.convert(p, dtype=p.dtype, weak=False) for p in parts]

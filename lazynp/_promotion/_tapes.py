@@ -36,8 +36,12 @@ _OTHERS = {"random", "random_sample", "ranf", "sample", "rand", "uniform", "rand
            "rayleigh", "standard_cauchy", "binomial", "tomaxint"}  # fmt: skip
 _DOUBLES = {"random", "random_sample", "ranf", "sample", "rand"}
 # methods of `Generator`, and whose numbers they move and scale
-_ZIGGURATS = {"standard_normal": "standard_normal", "normal": "standard_normal",
-              "standard_exponential": "standard_exponential", "exponential": "standard_exponential"}
+_ZIGGURATS = {
+    "standard_normal": "standard_normal",
+    "normal": "standard_normal",
+    "standard_exponential": "standard_exponential",
+    "exponential": "standard_exponential",
+}
 _SEVERAL = 16  # draws that are compared with those of NumPy
 _MIXED = 0.02  # of the draws that begin with half a word and need another one
 

@@ -33,8 +33,9 @@ from lazynp.transforms.control._known import arithmetic, augmented
 from lazynp.transforms.control._loops import for_, while_
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import message
-from lazynp.transforms.control._names import jumps, names
+from lazynp.transforms.control._names import binds, jumps, names
 from lazynp.transforms.control._numbers import STANDING
+from lazynp.transforms.control._plainer import plainer
 from lazynp.transforms.control._records import Record, closed, opened
 from lazynp.transforms.control._recursion import TooLong
 from lazynp.transforms.control._reductions import reduced, summed
@@ -77,8 +78,8 @@ for _function in (
 operators.append(_Operators)
 
 __all__ = [
-    "PURE", "STANDING", "CannotStage", "Door", "Front", "Record", "TooLong", "bounds_only",
-    "closed", "converted", "copied", "fresh", "front_of", "inner_codes", "is_rewritten",
-    "is_users", "jumps", "names", "opened", "place", "plain_of", "pythons", "session",
-    "transplanted", "undecided", "whole_tree",
+    "PURE", "STANDING", "CannotStage", "Door", "Front", "Record", "TooLong", "binds",
+    "bounds_only", "closed", "converted", "copied", "fresh", "front_of", "inner_codes",
+    "is_rewritten", "is_users", "jumps", "names", "opened", "place", "plain_of", "plainer",
+    "pythons", "session", "transplanted", "undecided", "whole_tree",
 ]  # fmt: skip

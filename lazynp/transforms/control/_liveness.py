@@ -8,6 +8,8 @@ from typing import Any
 
 from lazynp.transforms.control._names import Names, names
 
+_BINDING = (ast.Assign, ast.AnnAssign, ast.FunctionDef)
+
 
 class Liveness:
     """Of the statements of one function. later: names that may be read at any time."""
@@ -48,7 +50,7 @@ class Liveness:
                 live |= self.names(item).loads
             return inner | live
         found = self.names(s)
-        kills = found.stores if isinstance(s, (ast.Assign, ast.AnnAssign)) else set()
+        kills = found.stores if isinstance(s, _BINDING) else set()
         return (live - kills) | found.loads
 
     def head(self, s: Any, live: set[str]) -> set[str]:

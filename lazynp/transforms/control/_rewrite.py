@@ -23,6 +23,7 @@ from lazynp.transforms.control._names import (
     names,
     returns,
 )
+from lazynp.transforms.control._plainer import plainer
 from lazynp.transforms.control._raising import Raising
 from lazynp.transforms.control._reductions import REDUCING, Reductions
 from lazynp.transforms.control._trees import copied, placed
@@ -34,7 +35,7 @@ _REFUSED = (
 _FRAMES = {"super", "__class__", "locals", "vars", "dir", "eval", "exec"}  # look at the frame
 _SEQUENCES = {"range", "enumerate", "zip", "reversed"}
 _MEMBERSHIP = (ast.In, ast.NotIn)
-CONTROL = (ast.For, ast.While, ast.If, ast.IfExp, ast.BoolOp, ast.Assert, ast.Try)
+CONTROL = (ast.For, ast.While, ast.If, ast.IfExp, ast.BoolOp, ast.Assert, ast.Try, ast.Match)
 
 
 def rewritten(node: Any, unsure: frozenset[str] | set[str] = frozenset()) -> Any:
@@ -89,7 +90,7 @@ class _Function:
     def __init__(self, node: ast.FunctionDef, unsure: set[str]) -> None:
         self._node = node
         parameters = _parameters(node.args)
-        plain = _without_annotations(node.body)
+        plain = plainer(_without_annotations(node.body))
         reductions = Reductions(names(*plain).stores | parameters)
         plain = [reductions.visit(s) for s in plain]
         ends = returns(plain)

@@ -58,7 +58,8 @@ class Session(threading.local):
         self.pieces = 0  # that loops were divided into
         self.growth: Any = None  # lists to which the rounds of the innermost loop may append
         self.draws: Any = None  # what draws random numbers, in a loop that is running
-        # by id: generators that a strict trace has made, and the depth of each; bytes that they drew
+        # by id: generators that a strict trace has made, and the depth of each; what they drew, in
+        # bytes
         self.seeded: dict[int, tuple[Any, int]] = {}
         self.drawn = 0
         self.drew = False  # whether a random number was asked for

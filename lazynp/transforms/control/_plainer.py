@@ -1,0 +1,198 @@
+"""`match` and `:=` in terms of `if` and assignments, which the other steps know.
+
+`while (err := f(x)) > tol` assigns first and tests then. That is possible where nothing before the
+assignment is evaluated that it could change. `match` becomes a chain of comparisons if its patterns
+are values, alternatives of values, and names. What is left stays Python's.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from lazynp.transforms.control._trees import copied
+
+_SUBJECT = ".subject"
+_KINDS = (ast.Match, ast.NamedExpr)
+_STEADY = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Compare, ast.operator,
+           ast.unaryop, ast.cmpop, ast.expr_context)  # fmt: skip
+
+
+def plainer(statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements without `match` and `:=`, where that is possible; the same list, if there are
+    none.
+    """
+    if not any(isinstance(n, _KINDS) for s in statements for n in ast.walk(s)):
+        return statements
+    return _Plainer().block(copied(statements))
+
+
+class _Plainer(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self._subjects = 0
+
+    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        found = [self.visit(s) for s in statements]
+        return [t for s in found for t in (s if isinstance(s, list) else [s])]
+
+    def _statement(self, node: Any, part: str) -> Any:
+        """Assign before a statement what its part `part`, evaluated first, binds."""
+        self.generic_visit(node)
+        before: list[ast.stmt] = []
+        value = getattr(node, part)
+        if value is not None:
+            setattr(node, part, _taken_out(value, before))
+        return [*before, node] if before else node
+
+    def visit_If(self, node: ast.If) -> Any:
+        return self._statement(node, "test")
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        return self._statement(node, "value")
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        return self._statement(node, "value")
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        return self._statement(node, "value")
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        return self._statement(node, "test")
+
+    def visit_For(self, node: ast.For) -> Any:
+        return self._statement(node, "iter")
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """The target is read first."""
+        self.generic_visit(node)
+        before: list[ast.stmt] = []
+        value = _taken_out(copied(node.value), before)
+        target = node.target
+        if not isinstance(target, ast.Name) or target.id in _bound(before):
+            return node
+        node.value = value
+        return [*before, node] if before else node
+
+    def visit_While(self, node: ast.While) -> Any:
+        """`while True: assign; if not test: break; ...`"""
+        self.generic_visit(node)
+        before: list[ast.stmt] = []
+        test = _taken_out(copied(node.test), before)
+        if not before or node.orelse:  # a `break` in `else` is that of a loop around this one
+            return node
+        end = ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], [])
+        node.test = ast.copy_location(ast.Constant(True), test)
+        node.body = [*before, _at(end, test), *node.body]
+        return node
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        self.generic_visit(node)
+        self._subjects += 1
+        name = f"{_SUBJECT}{self._subjects}"
+        made: list[ast.stmt] = []
+        for case in reversed(node.cases):
+            if not _is_simple(case.pattern):
+                return node
+            made = _chained(case, name, made)
+        first: list[ast.stmt] = []
+        subject = _taken_out(node.subject, first)
+        return [*first, _at(ast.Assign([ast.Name(name, ast.Store())], subject), subject), *made]
+
+
+def _taken_out(value: Any, before: list[ast.stmt]) -> Any:
+    """The expression without the names that it binds before all else. before: gets the
+    assignments.
+    """
+    if isinstance(value, ast.NamedExpr):
+        inner = _taken_out(value.value, before)
+        before.append(_at(ast.Assign([value.target], inner), value))
+        return ast.copy_location(ast.Name(value.target.id, ast.Load()), value)
+    read: set[str] = set()  # by the parts before
+    for owner, field, k in _first_parts(value):
+        part = getattr(owner, field) if k is None else getattr(owner, field)[k]
+        if read & {n.target.id for n in ast.walk(part) if isinstance(n, ast.NamedExpr)}:
+            break
+        made = _taken_out(part, before)
+        if k is None:
+            setattr(owner, field, made)
+        else:
+            getattr(owner, field)[k] = made
+        if not _is_steady(made):
+            break
+        read |= {n.id for n in ast.walk(made) if isinstance(n, ast.Name)}
+    return value
+
+
+def _first_parts(value: ast.expr) -> list[tuple[Any, str, int | None]]:
+    """The parts that are evaluated whatever the others give, in their order."""
+    if isinstance(value, ast.Compare):
+        return [(value, "left", None), (value, "comparators", 0)]
+    if isinstance(value, ast.BoolOp):
+        return [(value, "values", 0)]
+    if isinstance(value, ast.BinOp):
+        return [(value, "left", None), (value, "right", None)]
+    if isinstance(value, ast.UnaryOp):
+        return [(value, "operand", None)]
+    if isinstance(value, ast.IfExp):
+        return [(value, "test", None)]
+    if isinstance(value, ast.Attribute):
+        return [(value, "value", None)]
+    if isinstance(value, ast.Subscript):
+        return [(value, "value", None), (value, "slice", None)]
+    if isinstance(value, ast.Call):
+        return [(value, "func", None), *((value, "args", k) for k in range(len(value.args)))]
+    if isinstance(value, ast.Tuple):
+        return [(value, "elts", k) for k in range(len(value.elts))]
+    return []
+
+
+def _is_steady(part: ast.expr) -> bool:
+    """Whether what comes after it may be evaluated before it: it calls nothing, and reads only
+    names and their attributes, such as `np.abs`.
+    """
+    return all(isinstance(n, _STEADY) for n in ast.walk(part))
+
+
+def _bound(statements: list[ast.stmt]) -> set[str]:
+    return {t.id for s in statements if isinstance(s, ast.Assign) for t in s.targets
+            if isinstance(t, ast.Name)}  # fmt: skip
+
+
+def _at(node: Any, place: ast.AST) -> Any:
+    return ast.fix_missing_locations(ast.copy_location(node, place))
+
+
+# -- match -----------------------------------------------------------------------------------------
+
+
+def _is_simple(pattern: ast.pattern) -> bool:
+    if isinstance(pattern, ast.MatchOr):
+        return all(_is_simple(p) and not isinstance(p, ast.MatchAs) for p in pattern.patterns)
+    if isinstance(pattern, ast.MatchAs):
+        return pattern.pattern is None
+    return isinstance(pattern, (ast.MatchValue, ast.MatchSingleton))
+
+
+def _chained(case: ast.match_case, subject: str, rest: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a case, and of those after it."""
+    pattern, guard = case.pattern, case.guard
+    read = ast.Name(subject, ast.Load())
+    if isinstance(pattern, ast.MatchAs):
+        named = pattern.name
+        first = [_at(ast.Assign([ast.Name(named, ast.Store())], read), pattern)] if named else []
+        whole = case.body if guard is None else [_at(ast.If(guard, case.body, rest), guard)]
+        return [*first, *whole]
+    test = _test(pattern, read)
+    if guard is not None:
+        test = ast.BoolOp(ast.And(), [test, guard])
+    return [_at(ast.If(test, case.body, rest), pattern)]
+
+
+def _test(pattern: Any, subject: ast.expr) -> ast.expr:
+    if isinstance(pattern, ast.MatchOr):
+        made: ast.expr = ast.BoolOp(ast.Or(), [_test(p, subject) for p in pattern.patterns])
+    elif isinstance(pattern, ast.MatchSingleton):
+        made = ast.Compare(copied(subject), [ast.Is()], [ast.Constant(pattern.value)])
+    else:
+        made = ast.Compare(copied(subject), [ast.Eq()], [pattern.value])
+    return _at(made, pattern)

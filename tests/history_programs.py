@@ -6,6 +6,21 @@ import random
 import textwrap
 
 TAKEN = {
+    "the length of a list in a dict": """
+hist = {"x": [0.0]}
+t = 0.0
+for n in range(60):
+    if n == 2 or n == 3: look()
+    t += len(hist["x"])
+    hist["x"].append(t)
+""",
+    "a list is read": """
+x, xs = np.ones(2), [0.0]
+for k in range(40):
+    if k == 2 or k == 3: look()
+    x = x + xs[-1] * 0.1
+    xs.append(float(x[0]))
+""",
     "floats": """
 v, energies = np.linspace(0, 1, 5), []
 for k in range(60):
@@ -249,13 +264,6 @@ p = s.path; del s
 """,
 }
 REFUSED = {
-    "a list is read": """
-x, xs = np.ones(2), [0.0]
-for k in range(40):
-    if k == 2 or k == 3: look()
-    x = x + xs[-1] * 0.1
-    xs.append(float(x[0]))
-""",
     "an array that is written in place": """
 x, xs = np.ones(2), []
 for k in range(40):
@@ -406,14 +414,6 @@ for n in range(60):
     if n % 20 == 0:
         old.append(hist["x"])
         hist["x"] = []
-    hist["x"].append(t)
-""",
-    "the length of a list in a dict": """
-hist = {"x": [0.0]}
-t = 0.0
-for n in range(60):
-    if n == 2 or n == 3: look()
-    t += len(hist["x"])
     hist["x"].append(t)
 """,
     "a list that a property gives": """

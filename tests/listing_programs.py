@@ -12,6 +12,8 @@ def program(round_: str, begin: str = "", head: str = "for k in range(60):") -> 
 
 
 EXTENDED = {
+    "read": program("xs += [x]\nx = x * 0.9 + 0.01 * xs[-1]"),
+    "its length": program("xs += [x]\nn = len(xs)", "n = 0"),
     "+=": program("xs += [x]"),
     "+= of two": program("xs += [x, k]"),
     "+= of arrays": program("xs += [v * 2, x]"),
@@ -44,8 +46,7 @@ NOT_EXTENDED = {
     "dicts in tuples": program('xs.append((k, {"x": x, "more": {"y": -x}}))'),
     "dicts of tuples": program('xs.append({"xk": (x, k), "xs": [x, -x]})'),
     "an array": program("xs.extend(v)"),
-    "read": program("xs += [x]\nx = x * 0.9 + 0.01 * xs[-1]"),
-    "its length": program("xs += [x]\nn = len(xs)", "n = 0"),
+    "read": program("xs += [x]\nx = x * 0.9 + 0.01 * xs[0]"),
     "the array of a dict is written": program('w = v * 2\nxs.append({"w": w})\nw[0] = 7.0'),
     "a dict that stays": program('d["x"] = x\nxs.append(d)', "d = {}"),
     "a dict of the array that stays": program('v[0] = x\nxs.append({"v": v})'),

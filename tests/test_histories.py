@@ -172,7 +172,7 @@ def test_reports_say_why_a_loop_stays_with_python(tmp_path: Path) -> None:
                 x = x * 0.9
             for k in range(40):
                 if k == 2 or k == 3: look()
-                x = x + xs[-1]
+                x = x + xs[0]
                 xs.append(float(x[0]))
             for k in range(40):
                 if k == 2 or k == 3: look()

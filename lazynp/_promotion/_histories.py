@@ -153,8 +153,9 @@ class Rewriting:
         of, value, index = target
         value = value if joined(s) is None else _call("own", value)
         site = Site(len(self.sites), of, s.lineno, index is not None, sure, at=s)
-        if isinstance(value, ast.Name) and sure and value.id in self._bound | self._picked:
-            site.name, site.kept = value.id, value.id not in names(*rest).stores
+        name = value.id if isinstance(value, ast.Name) and value.id[0] != "." else ""
+        if sure and name in self._bound | self._picked:
+            site.name, site.kept = name, name not in names(*rest).stores
         self.sites.append(site)
         given = value if index is None else ast.Tuple([index, value], ast.Load())
         number = ast.Constant(site.number)

@@ -22,6 +22,7 @@ from lazynp._promotion._blocks import without_blocks
 from lazynp._promotion._exchanges import LEAVES, STOP, fresh, seconds, without_exchanges
 from lazynp._promotion._histories import Rewriting, Site
 from lazynp._promotion._paths import appending, grown, joins_in, root_of
+from lazynp._promotion._tails import is_tail, tails_of, with_tails
 from lazynp.transforms.control import (
     binds,
     copied,
@@ -64,9 +65,9 @@ class Loop:
     are back; a program runs a multiple of them. flags: variables that are True or False. watch:
     since when it is known to run. grown: names that may be those of lists which it changes; joins:
     those of arrays that it makes longer, and by which functions; lists: those that are; sites:
-    where. body: the statements of a round, without blocks; blocks: what these called; tries:
-    whether some handled errors. ready: programs of its rounds; traced: one that has had no trial
-    yet; traces: how many there were.
+    where; tails: how many of their last elements are read. body: the statements of a round, without
+    blocks; blocks: what these called; tries: whether some handled errors. ready: programs of its
+    rounds; traced: one that has had no trial yet; traces: how many there were.
     spent: seconds of Python's when it was entered before; attempts: to take it because of these.
     price: seconds that a program must be worth, where one was traced too early. prepared: whether
     the fields that describe it are filled.
@@ -99,6 +100,7 @@ class Loop:
     body: list[ast.stmt] = field(default_factory=list)
     blocks: set[str] = field(default_factory=set)
     tries: bool = False
+    tails: dict[str, int] = field(default_factory=dict)
     ready: list[Any] = field(default_factory=list)
     traced: Any = None
     traces: int = 0
@@ -137,7 +139,9 @@ class Loop:
     def test(self) -> ast.expr | None:
         """The condition of a `while` loop; None for `while True`, and for one that binds names."""
         test = self.node.test if self.is_while else None
-        return None if test is None or isinstance(test, ast.Constant) or binds(test) else test
+        if test is None or isinstance(test, ast.Constant) or binds(test):
+            return None
+        return with_tails(test, self.tails)
 
     @property
     def head(self) -> int:
@@ -336,7 +340,9 @@ def describe(loop: Loop, lists: set[str], wary: bool = False, rate: float = 0.0)
     loop.wary, loop.stops, loop.ready = wary, loop.test is not None, []
     loop.traced = None
     has_effects = lambda s: _is_event(s, loop) or _stops(s, loop)  # noqa: E731
-    rewriting = Rewriting(appending(loop.body, lists), lists, has_effects, rate)
+    body = appending(loop.body, lists)
+    loop.tails = tails_of(body, [loop.node.test] if loop.is_while else [], lists)
+    rewriting = Rewriting(with_tails(body, loop.tails), lists, has_effects, rate)
     loop.lists, loop.sites, loop.events = lists, rewriting.sites, []
     loop.always = rewriting.always
     body = _Leaving(loop).block(_without_events(rewriting.body, loop))
@@ -417,7 +423,8 @@ def _is_event(s: ast.If, loop: Loop) -> bool:
     """Whether an `if` has effects, and looks at nothing that changes but counters of the loop."""
     if loop.is_while or not all(isinstance(n, _SIMPLE) for n in ast.walk(s.test)):
         return False
-    if names(s.test).loads & (loop.stored - loop.counters):
+    read = names(s.test).loads
+    if read & (loop.stored - loop.counters) or any(map(is_tail, read)):
         return False
     return any(
         isinstance(n, (ast.Break, ast.Return, ast.Raise))

@@ -13,6 +13,8 @@ from typing import Any
 
 from lazynp._promotion._objects import MISSING, attributes, is_plain
 
+LENGTH = ".length"
+
 
 def path_of(e: ast.expr) -> str | None:
     """The name of a variable, or how a part of it is written; None if it may be another each time
@@ -38,9 +40,12 @@ def _steps(path: str) -> tuple[str, tuple[tuple[bool, Any], ...]]:
     """The variable, and what is asked of it: an attribute, or a key."""
     part: Any = ast.parse(path, mode="eval").body
     found: list[tuple[bool, Any]] = []
+    if isinstance(part, ast.Call):  # `len(xs)`
+        found.append((False, LENGTH))
+        part = part.args[0]
     while not isinstance(part, ast.Name):
         by_key = isinstance(part, ast.Subscript)
-        found.append((by_key, part.slice.value if by_key else part.attr))  # type: ignore
+        found.append((by_key, ast.literal_eval(part.slice) if by_key else part.attr))
         part = part.value
     return part.id, tuple(found[::-1])
 
@@ -54,9 +59,11 @@ def found_at(path: str, value: Callable[[str], Any]) -> Any:
     if path.isidentifier():
         return value(path)
     name, steps = _steps(path)
-    found = value(name)
+    found: Any = value(name)
     for by_key, key in steps:
-        if by_key:
+        if key is LENGTH:
+            found = len(found) if type(found) is list else MISSING
+        elif by_key:
             if type(found) not in (dict, list):
                 return MISSING
             try:

@@ -19,6 +19,7 @@ from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._objects import MISSING
 from lazynp._promotion._paths import found_at
+from lazynp._promotion._tails import is_tail
 from lazynp._promotion._tuples import Tuples, is_made
 from lazynp.transforms.control import CannotStage
 
@@ -49,7 +50,7 @@ class Variables:
         self.compact: dict[int, bool] = {}
         key: list[Any] = []
         found = _values(loop, frame, moving is not None)
-        found |= {n: of_numpy(found[n]) for n in loop.stored & found.keys()}
+        found |= {n: of_numpy(found[n]) for n in found if n in loop.stored or is_tail(n)}
         self.tuples = _taken_tuples(loop, found)
         found |= self.tuples.parts
         key += self.tuples.key
@@ -58,6 +59,8 @@ class Variables:
         self.shared = _held(loop, frame, found)
         _refuse_names(loop, frame)
         for name, value in found.items():
+            if is_tail(name) and type(value) is NDArray:
+                raise CannotStage(f"reads `{name}`, an array of a list")
             if type(value) in (NDArray, Scalar):
                 is_view = type(value) is NDArray and value._base is not None
                 if is_view and name not in loop.stored | loop.written:
@@ -71,7 +74,7 @@ class Variables:
                 continue
             if name in loop.carried and type(value) not in _STAYING:
                 raise CannotStage(f"`{name}`, {_a(value)}, changes from round to round")
-            changes = name in loop.stored or name in self.tuples.parts
+            changes = name in loop.stored or name in loop.carried or name in self.tuples.parts
             if changes and type(value) in _NUMBERS:
                 self.varying.append(value)
                 self._add(name, ARRAY)
@@ -282,14 +285,14 @@ def _values(loop: Loop, frame: FrameType, boxed: bool) -> dict[str, Any]:
     if is_module(frame):
         if frame.f_locals is not frame.f_globals:
             raise CannotStage("its variables are neither a function's nor a module's")
-        scope = frame.f_globals
-        found = {n: scope.get(n, MISSING) for n in sorted(loop.read)}
+        found = {n: value_of(n, frame) for n in sorted(loop.read)}
         return {
             n: v for n, v in found.items()
             if n in loop.stored or n in loop.carried or type(v) in (NDArray, Scalar)
             or boxed and n in loop.boxed and is_box(v)
         }  # fmt: skip
-    return {n: value_of(n, frame) for n in sorted(loop.read & _places(code).keys())}
+    own = {n for n in loop.read if is_tail(n) or n in _places(code)}
+    return {n: value_of(n, frame) for n in sorted(own)}
 
 
 def value_of(name: str, frame: FrameType) -> Any:
@@ -350,7 +353,9 @@ def bind(frame: FrameType, names: list[str], values: list[Any]) -> list[Any]:
     """Bind the variables of a loop, all at once: no signal comes in between. Returns the values
     before, so that none of them is destroyed here.
     """
-    code, values = frame.f_code, [*values]
+    pairs = [(n, v) for n, v in zip(names, values, strict=True) if not is_tail(n)]
+    names, values = [n for n, _ in pairs], [v for _, v in pairs]
+    code = frame.f_code
     if is_module(frame):
         scope = frame.f_globals
         before = [scope.get(n) for n in names]

@@ -6,14 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array
+from lazynp._array import Array, Scalar
 from lazynp.transforms._pulls import LinearFunction
 
 _TOLERANCE = {"f": 1e-6, "d": 1e-11, "F": 1e-6, "D": 1e-11}  # of the largest value
+_SCALARS = (Scalar, np.generic)
 
 
 def agree(got: Any, want: Any) -> bool:
-    """Whether one tree of results is like the other."""
+    """Whether one tree of results is like the other. (NumPy's functions of Python's numbers give
+    scalars of NumPy's own, and lazy ones in a program.)
+    """
+    if isinstance(got, _SCALARS) and isinstance(want, _SCALARS):
+        return close(np.asarray(got), np.asarray(want))
     if type(got) is not type(want):
         return False
     if isinstance(want, (tuple, list)):

@@ -43,6 +43,7 @@ from lazynp._values import watched
 from lazynp.functions._fitting import check_narrowed
 from lazynp.functions._operands import operand_of, there_by_default
 from lazynp.functions._scalars import AVALS
+from lazynp.primitives.elementwise import convert
 
 Slow = Callable[..., Any]
 NUMBERS = frozenset({*SCALAR_DTYPES, *AVALS})  # classes of Python's and NumPy's numbers
@@ -145,10 +146,13 @@ def recorded(op: Op, operands: tuple[Any, ...], recorder: Recorder, depth: int) 
 class _Elementwise:
     """One elementwise primitive and NumPy's function for it."""
 
-    __slots__ = ("primitive", "function", "slow", "depth", "entries")
+    __slots__ = ("primitive", "function", "slow", "depth", "entries", "numbers")
 
-    def __init__(self, primitive: Primitive, function: np.ufunc, slow: Slow, depth: int) -> None:
+    def __init__(
+        self, primitive: Primitive, function: np.ufunc, slow: Slow, depth: int, numbers: bool
+    ) -> None:
         self.primitive, self.function, self.slow = primitive, function, slow
+        self.numbers = numbers  # whether it gives NumPy's numbers for Python's, as no operator does
         self.depth = depth  # the number of frames from the caller of `result` up to the user's
         self.entries = entries_of(function)
 
@@ -157,7 +161,7 @@ class _Elementwise:
         entry = self.entries.get(key)
         if entry is None:
             if TracedAval in map(type, map(known, operands)):
-                return _ordered(wrap(record_traced(self.primitive, operands, {})), xs)
+                return self._made(wrap(record_traced(self.primitive, operands, {})), xs)
             if watched():
                 return self.slow(*xs)
             entry = self.entries.put(key, Entry())
@@ -168,7 +172,12 @@ class _Elementwise:
         op = entry.op or self._infer(entry, operands)
         if not op or op.bounds is not None and _out_of_bounds(op, operands):
             return self.slow(*xs)
-        return _ordered(recorded(op, operands, recorder, self.depth + 1), xs)
+        return self._made(recorded(op, operands, recorder, self.depth + 1), xs)
+
+    def _made(self, out: Any, xs: Any) -> Any:
+        if self.numbers and type(out) is Scalar:
+            return numpys(out)
+        return _ordered(out, xs)
 
     def _at_once(self, recorder: Recorder, entry: Entry, operands: tuple[Any, ...]) -> Any:
         if not recorder.backend.in_loop:
@@ -199,6 +208,13 @@ class _Elementwise:
         return op
 
 
+def numpys(x: Scalar) -> Scalar:
+    """A traced number as one of NumPy's: a function of NumPy's does not give Python's numbers."""
+    if not x.aval.weak:
+        return x
+    return wrap(convert(x, dtype=x.dtype, weak=False)._read())
+
+
 def binary(
     primitive: Primitive, slow: Slow, function: np.ufunc, *, depth: int = 1, swap: bool = False,
     numbers: bool = False,
@@ -209,7 +225,7 @@ def binary(
     for reflected operators. numbers: `slow` takes operands that are both NumPy's or Python's, and
     gives NumPy's result.
     """
-    elementwise = _Elementwise(primitive, function, slow, depth)
+    elementwise = _Elementwise(primitive, function, slow, depth, numbers)
 
     def call(x: Any, y: Any) -> Any:
         if swap:
@@ -233,7 +249,7 @@ def unary(
     primitive: Primitive, slow: Slow, function: np.ufunc, *, depth: int = 1, numbers: bool = False
 ) -> Callable[[Any], Any]:
     """`f(x)`; see `binary`."""
-    elementwise = _Elementwise(primitive, function, slow, depth)
+    elementwise = _Elementwise(primitive, function, slow, depth, numbers)
 
     def call(x: Any) -> Any:
         recorder = local.recorder

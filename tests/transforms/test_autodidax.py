@@ -91,7 +91,7 @@ def test_a_jacobian_is_a_batch_of_tangents() -> None:
 def test_jaxprs_are_printed_with_their_types() -> None:
     text = str(make_jaxpr(lambda x: 2.0 * x)(3.0))
     assert text == "{ lambda a:f64[] . let b:f64[] = multiply 2.0:f64[] a in ( b ) }"
-    assert str(make_jaxpr(line)(3.0)) == (
+    assert str(make_jaxpr(line)(np.float64(3.0))) == (
         "{ lambda a:f64[] . let\n"
         "    b:f64[] = sin a\n"
         "    c:f64[] = multiply b 2.0:f64[]\n"

@@ -32,6 +32,15 @@ def quiet() -> float:
     return 0.0
 
 
+def test_a_round_that_copies_what_a_program_has_made_tells_nothing() -> None:
+    """Of 10 MB, in a round of 4 ms: the next round does not copy, and tells. Of 10 kB: it tells."""
+    gains = Gains(4e-3)
+    for written, copies in ((10_000_000, True), (10_000, False)):
+        gains.written = written
+        assert gains.was_copying(4e-3) == copies
+        assert not gains.was_copying(4e-3)
+
+
 def test_many_rounds_pay_where_few_cost_the_copying() -> None:
     """Rounds of a microsecond, and 2 ms of copying: 100 of them tell nothing."""
     slips = iter([0.25, 0.25, 0.25] + [0.0] * 99)  # the first runs are slow

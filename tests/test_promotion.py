@@ -22,7 +22,7 @@ from hypothesis import given
 import lazynp as np
 from lazynp import _array, _recorder
 from lazynp._array import Array, Scalar
-from lazynp._promotion import Promoted, _function, _program, _sampling, _trials, _watching
+from lazynp._promotion import Promoted, _clock, _function, _program, _sampling, _trials, _watching
 from lazynp.transforms.control import TooLong, front_of
 from tests import promotion_generator as generator, promotion_programs as programs
 from tests.promoting import front, promoting
@@ -104,6 +104,18 @@ def test_lists_that_are_given_back_hold_arrays_of_their_own() -> None:
     before = states[4].tolist()
     states[3][0] = 77
     assert out[2][0] == 77 and states[4].tolist() == before and states[3].base is None
+
+
+def test_a_function_whose_loop_has_lost_has_its_trial_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After as many of Python's calls as twelve."""
+    hot = front(programs.stencil)
+    monkeypatch.setattr(_clock, "of_python", lambda *_: 1.0)
+    monkeypatch.setattr(_trials, "has_slower", lambda code: code is hot.plain.__code__)
+    won = []
+    for seed in range(20):
+        programs.stencil(*arguments(("vector", 20), seed, np))
+        won.append(hot.programs)
+    assert won[10] == 0 and won[-1] == 1
 
 
 def test_calls_of_a_program_compile_and_trace_nothing() -> None:

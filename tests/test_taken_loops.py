@@ -374,6 +374,9 @@ STATEFUL = {
 }  # fmt: skip
 
 
+MIXED = {"two generators that are one", "a generator that functions read", "legacy draws"}
+
+
 @pytest.mark.parametrize("name", STATEFUL)
 def test_loops_with_lists_and_draws_keep_their_programs(
     name: str, tmp_path: Path, traced: list[Any]
@@ -383,7 +386,8 @@ def test_loops_with_lists_and_draws_keep_their_programs(
     check(source, tmp_path, times=1)
     loops = [t.chunks > 0 for t in taken if t.name == "run"]
     assert len(loops) > 1 and all(loops) == (name != "two names of a list")
-    assert len(traced) == (4 if all(loops) and not again else 2)
+    mixed = name in MIXED  # it is tried whether the words of the generators can be read ahead
+    assert len(traced) == (4 if all(loops) and not again else 2) + mixed
 
 
 def test_a_loop_that_is_short_but_entered_often_is_taken(
@@ -400,10 +404,35 @@ def test_a_loop_that_is_short_but_entered_often_is_taken(
             return x
         out = [run(np.linspace(0, k, 40), 40) for k in range(104)]
     """
-    monkeypatch.setattr(_running, "LEFT", 50_000.0)
+    monkeypatch.setattr(_running, "LEFT", 100_000.0)
     monkeypatch.setattr(_clock, "of_python", lambda since, now=None: 1000.0)
     check(source, tmp_path, times=1)
     assert [t.chunks > 0 for t in taken if t.name == "run"] == [True] * 4
+
+
+def test_a_loop_that_took_longer_by_programs_goes_back_to_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two entries after another, as a whole: its rounds may become shorter on the way."""
+    went_on = _iterated.Iterated._goes_on
+
+    def goes_on(self: Any, frame: Any) -> bool:
+        self.loop.whole = 1e-12  # Python's seconds for a round
+        return went_on(self, frame)
+
+    monkeypatch.setattr(_iterated.Iterated, "_goes_on", goes_on)
+    source = """
+        def run(x, n):
+            for i in range(n):
+                if i == 2 or i == 3: look()
+                x = x * 0.5 + i
+            return x
+        out = [run(np.linspace(0, k, 4), 60) for k in range(6)]
+    """
+    check(source, tmp_path, times=1)
+    runs = [t for t in taken if t.name == "run"]
+    assert [t.chunks > 0 for t in runs] == [True] * 3
+    assert "of Python's time" in runs[-1].explained()
 
 
 @pytest.mark.parametrize(("copying", "each", "wins"), [(2.0, 0.01, True), (2.0, 0.9, False)])

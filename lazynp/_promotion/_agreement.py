@@ -17,9 +17,9 @@ def agree(got: Any, want: Any) -> bool:
     """Whether one tree of results is like the other. (NumPy's functions of Python's numbers give
     scalars of NumPy's own, and lazy ones in a program.)
     """
-    if isinstance(got, _SCALARS) and isinstance(want, _SCALARS):
-        return close(np.asarray(got), np.asarray(want))
     if type(got) is not type(want):
+        if isinstance(got, _SCALARS) and isinstance(want, _SCALARS):
+            return close(np.asarray(got), np.asarray(want))
         return False
     if isinstance(want, (tuple, list)):
         return len(got) == len(want) and all(map(agree, got, want))

@@ -19,6 +19,8 @@ HOPELESS = FASTER * math.sqrt(os.cpu_count() or 1)
 _TOLD = 3.0  # of the time for copying: from here on, a run tells how long its rounds take
 _MORE = 8  # times as many rounds, while a run does not
 _RECENT = 3  # rounds of Python's between programs: they tell how long a round takes now
+_COPYING = 2.5e-10  # seconds, for each byte, at least
+_COPIES = 0.1  # of a round: copies that take less do not matter
 _LOSING = 4  # runs after which a program is given up that takes longer than Python
 _WEIGHED = 16  # ... and one that gains too little
 
@@ -37,11 +39,19 @@ class Gains:
         self._recent: deque[float] = deque(maxlen=_RECENT)
         self._runs: deque[tuple[float, float]] = deque(maxlen=_WEIGHED)  # by programs, by Python
         self._count = 0
+        self.written = 0  # bytes of the arrays that the last program has written
 
     def expects(self, seconds: float) -> None:
         """A program takes at least so long for a round, by estimate."""
         if seconds > HOPELESS * self.rate:
             raise Slower(f"it would take {seconds / self.rate:.1f} of Python's time")
+
+    def was_copying(self, seconds: float) -> bool:
+        """Whether the first round of Python's after a program, of so many seconds, may have spent
+        them on copies: what a program has made cannot be written in place.
+        """
+        written, self.written = self.written, 0
+        return written * _COPYING > _COPIES * seconds
 
     def of_round(self, seconds: float, has_effects: bool) -> None:
         """Python has run a round in this time. Rounds with effects may take longer than others."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, new_array, new_view
+from lazynp._avals import Aval
 from lazynp._node import VALUE, is_tracer, leaf
 from lazynp._promotion._objects import MISSING, Unread, attributes, bare, is_plain, put
 from lazynp.functions._ufunc import ufunc
@@ -385,8 +386,8 @@ def copies(
 ) -> list[Any]:
     """Arrays like these in memory of their own, which is shared as theirs is.
 
-    empty: without the values. written: places among the owners; if given, other large arrays get
-    their memory when one of both is written.
+    empty: without values, and without memory: for traces. written: places among the owners; if
+    given, other large arrays get their memory when one of both is written.
     """
     owners: dict[int, Array] = {}
 
@@ -401,7 +402,7 @@ def copies(
             if shared and aval.nbytes >= _LARGE:
                 node = owner._node
             else:
-                node = leaf(np.zeros(aval.shape, aval.dtype) if empty else _copy(owner))
+                node = leaf(_nothing(aval) if empty else _copy(owner))
             made = owners[id(owner)] = new_array(node)
             made._flags, made._order = owner._flags, owner._order
         if owner is x:
@@ -414,6 +415,11 @@ def copies(
         return view
 
     return [copied(x) for x in leaves]
+
+
+def _nothing(aval: Aval) -> Any:
+    """An array of one element, which stands everywhere. (That nobody writes it is not its own.)"""
+    return np.broadcast_to(np.zeros((), aval.dtype), aval.shape)
 
 
 def _copy(owner: Array) -> Any:

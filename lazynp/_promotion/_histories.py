@@ -194,8 +194,7 @@ def flushed(sites: list[Site]) -> list[ast.stmt]:
     made: list[ast.stmt] = []
     for s in sites:
         if not s.sure:
-            number = ast.Constant(s.number)
-            args = [number, read(s.rows), read(s.count), read(s.row)]
+            args = [ast.Constant(s.number), read(s.rows), read(s.count), read(s.row)]
             made += [store(s.rows, _call("put", *args)), _counted(s, read(s.more)),
                      store(s.more, ast.Constant(0))]  # fmt: skip
     return made

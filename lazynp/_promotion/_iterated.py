@@ -19,6 +19,7 @@ from lazynp._promotion._variables import value_of
 from lazynp._promotion._wrapped import Wrapped
 from lazynp.transforms.control import CannotStage
 
+_LOSSES = 2  # loops that took longer by programs, one after the other
 _AHEAD = 100_000  # rounds in which effects are looked for
 
 
@@ -32,6 +33,7 @@ class Iterated(Running):
         self._source, self._event = items.source, -1
         self._asked: tuple[_clock.Moment, int] | None = None  # when it was too early to say
         self._spent = loop.spent  # before it was entered
+        self._went_on: tuple[_clock.Moment, int] | None = None  # when it went on by a program
 
     def __iter__(self) -> Iterated:
         return self
@@ -43,10 +45,32 @@ class Iterated(Running):
         try:
             value = self._item(at)
         except StopIteration:
+            self._over()
             self.program, self.due = None, NEVER
             raise
         self.at = at + 1
         return value
+
+    def _goes_on(self, frame: FrameType) -> bool:
+        begin = _clock.now(), self.at
+        if not super()._goes_on(frame):
+            return False
+        self._went_on = begin
+        return True
+
+    def _over(self) -> None:
+        """The loop ends. If programs have run it from early on, they must have taken less time than
+        Python once did: rounds may become shorter, and then a program of many comes too late.
+        """
+        if self._went_on is None or self.program is None:
+            return
+        moment, at = self._went_on
+        if self.at == at:
+            return
+        took, python = _clock.since(moment), self.loop.whole * (self.at - at)
+        self.loop.losses = self.loop.losses + 1 if took > python else 0
+        if self.loop.losses == _LOSSES:
+            self._refuse(f"it takes {took / python:.1f} of Python's time")
 
     def _item(self, at: int) -> Any:
         if type(self._source) is Wrapped:

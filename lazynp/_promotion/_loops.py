@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -68,7 +69,10 @@ class Loop:
     where; tails: how many of their last elements are read. body: the statements of a round, without
     blocks; blocks: what these called; tries: whether some handled errors. ready: programs of its
     rounds; traced: one that has had no trial yet; traces: how many there were.
-    spent: seconds of Python's when it was entered before; attempts: to take it because of these.
+    slower: whether a program was slower than Python.
+    spent: seconds of Python's when it was entered before; whole: seconds of a round, when Python
+    ran most of the loop; losses: how often a loop that began with a program took longer. attempts:
+    to take it because of these.
     price: seconds that a program must be worth, where one was traced too early. prepared: whether
     the fields that describe it are filled.
     """
@@ -76,6 +80,7 @@ class Loop:
     line: int
     depth: int
     refused: str = ""
+    slower: bool = False
     stored: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
     carried: tuple[str, ...] = ()
@@ -105,6 +110,8 @@ class Loop:
     traced: Any = None
     traces: int = 0
     spent: float = 0.0
+    whole: float = math.inf
+    losses: int = 0
     attempts: int = 0
     price: float = 0.0
     prepared: bool = False
@@ -167,6 +174,12 @@ def loops_at(frame: FrameType) -> list[Loop]:
     if place is None:
         return []
     return [loop for begin, end, loop in loops if begin <= place < end]
+
+
+def has_slower(code: CodeType | None) -> bool:
+    """Whether a program of one of its loops was slower than Python."""
+    known = _loops.get(id(code))
+    return known is not None and any(loop.slower for _, _, loop in known[0])
 
 
 def _known(frame: FrameType, code: CodeType) -> _Known:
@@ -341,7 +354,7 @@ def describe(loop: Loop, lists: set[str], wary: bool = False, rate: float = 0.0)
     loop.traced = None
     has_effects = lambda s: _is_event(s, loop) or _stops(s, loop)  # noqa: E731
     body = appending(loop.body, lists)
-    loop.tails = tails_of(body, [loop.node.test] if loop.is_while else [], lists)
+    loop.tails = tails_of(body, loop.node.test if loop.is_while else loop.node.iter, lists)
     rewriting = Rewriting(with_tails(body, loop.tails), lists, has_effects, rate)
     loop.lists, loop.sites, loop.events = lists, rewriting.sites, []
     loop.always = rewriting.always

@@ -8,7 +8,7 @@ each call sets it. Results that are Python's numbers, or structure, are rebuilt 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -20,7 +20,7 @@ from lazynp._collector import uncollected
 from lazynp._cost import least
 from lazynp._jaxpr import Jaxpr, Literal, Var
 from lazynp._node import VALUE
-from lazynp._promotion._given import Again, Given, Listed
+from lazynp._promotion._given import Again, Given, Listed, computed, copies
 from lazynp._promotion._guards import Guards, refuse_computed
 from lazynp._promotion._results import Results, rebuilt
 from lazynp.functions.tools import compute
@@ -119,11 +119,38 @@ class Program:
             raise
         return out, changes
 
+    def begin(self, leaves: list[Any], objects: Sequence[Any] = ()) -> lowering.Work | None:
+        """Have it compiled in the background, for arguments like these, before anything is copied
+        for its trial. None if that need not be waited for.
+        """
+        if not lowering.in_background():
+            return None
+        computed(leaves)  # else what is pending would be compiled, too
+        empty = copies(leaves, empty=True)
+        try:
+            with lowering.unfinished_allowed(only_begin=True):
+                self(empty, empty, list(objects))
+        except lowering.Unfinished as unfinished:
+            return None if unfinished.work.done else unfinished.work
+        except Exception:  # the trial will meet it, too
+            return None
+        return None
+
+    def outcome(self, leaves: list[Any], back: Any = ()) -> Any:
+        """Of the rounds of a loop. back: the first leaves, as they are given back."""
+        out, _ = self(leaves, [*back, *leaves[len(back) :]], [])
+        return out
+
     @property
     def written(self) -> set[int]:
         """The arguments that it writes: places among the owners of the leaves."""
         traces = self._jitted._cache.values()
         return {i for t in traces for where, i in t.written if where == "argument"}
+
+    def bytes_written(self, leaves: list[Any]) -> int:
+        """Of these arguments, the bytes of those that it writes."""
+        arrays = [x for x in leaves if type(x) is NDArray]
+        return sum(x.nbytes for k, x in enumerate(arrays) if k in self.written)
 
     def _captured(self) -> list[Array]:
         return [x for traced in self._jitted._cache.values() for x in traced.captured]

@@ -21,23 +21,22 @@ from typing import Any
 import numpy as np
 
 from lazynp import lowering
-from lazynp._array import Array, write_lock
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
-from lazynp._promotion._compared import check_same, have_drawn, parted
+from lazynp._promotion._committing import Committing
+from lazynp._promotion._compared import check_same, have_drawn
 from lazynp._promotion._draws import Draws
 from lazynp._promotion._gains import Gains, Slower
 from lazynp._promotion._given import computed, copies
 from lazynp._promotion._items import Items
-from lazynp._promotion._lists import Changes, check_sites
 from lazynp._promotion._loops import Loop, describe
 from lazynp._promotion._program import Program
 from lazynp._promotion._ready import Form, Ready, forget, keep
 from lazynp._promotion._taken import Taken
 from lazynp._promotion._tracing import NEVER, Tracing
-from lazynp._promotion._trials import may_run
+from lazynp._promotion._trials import LIGHT, may_run
 from lazynp._promotion._tuples import Tuples
-from lazynp._promotion._variables import Variables, bind, grown_in, value_of
+from lazynp._promotion._variables import Variables, grown_in, value_of
 from lazynp.functions.tools import materialize
 from lazynp.transforms.control import CannotStage, TooLong
 
@@ -69,7 +68,7 @@ def loading() -> float:
     return 0.0 if lowering.is_loaded() else LOADING
 
 
-class Running:
+class Running(Committing):
     """A loop, from its round `at` on. due: the round before which something is to be done, which
     is `_step`. items: what it goes over, if it is a `for` loop.
     """
@@ -107,10 +106,6 @@ class Running:
         """The number of rounds, from here on, without the last one."""
         raise NotImplementedError
 
-    def _bounds(self, at: int, count: int) -> list[int]:
-        """How a program is told which rounds to run."""
-        raise NotImplementedError
-
     def _pays(self, seconds: float) -> bool:
         """Whether a program is worth so much; if it is too early to say, `due` is the round in
         which to ask again.
@@ -121,16 +116,6 @@ class Running:
         """Seconds that Python will take for what is left, or has taken."""
         raise NotImplementedError
 
-    def _pass_over(self, count: int) -> None:
-        """Have the items of so many rounds, as Python would: whoever gives them may notice."""
-
-    def _passed(self, count: int) -> None:
-        """These rounds are done."""
-
-    def _last(self, at: int) -> list[tuple[str, Any]]:
-        """The loop's variables in a round, and their values."""
-        return []
-
     def _do(self, frame: FrameType) -> None:
         try:
             with np.errstate(all="ignore"), _clock.in_loops():
@@ -139,6 +124,7 @@ class Running:
             if not self._fails():
                 self._refuse(str(why) or type(why).__name__)
         except (CannotStage, TooLong) as why:
+            self.loop.slower |= isinstance(why, Slower)
             if isinstance(why, Slower) and self._step is Running._run:
                 _earlier.keep(self._note, won=False)
             self._refuse(str(why) or type(why).__name__)
@@ -186,7 +172,18 @@ class Running:
             given, program = self._traced(frame)
         if program is None:
             return
-        self._choose(frame, given, program)
+        self._prepare(frame, given, program)
+
+    def _prepare(self, frame: FrameType, given: Variables, program: Program) -> None:
+        """Have the program compiled, before the arrays are copied for its trial."""
+        self.gains.expects(program.seconds / len(self.loop.rounds))
+        numbers = [] if self._draws is None else self._draws.empty()
+        work = program.begin([*given.varying, *numbers, *self._bounds(self.at, 2)])
+        if work is None:
+            self._choose(frame, given, program)
+            return
+        self._key, self._candidate, self._work = given.key, program, work
+        self.due, self._step = self.at + self._pause(), Running._await
 
     def _goes_on(self, frame: FrameType) -> bool:
         """Whether a program serves that has won its trial when the loop was entered before."""
@@ -209,7 +206,7 @@ class Running:
         for name, value in state.items():
             setattr(self, name, value)
         if self._pays(traced.price):
-            self._choose(frame, self._variables(frame), traced.program)
+            self._prepare(frame, self._variables(frame), traced.program)
         return True
 
     def _keep(self, program: Program, scope: dict[str, Any]) -> None:
@@ -224,7 +221,6 @@ class Running:
 
     def _choose(self, frame: FrameType, given: Variables, program: Program) -> None:
         """Choose rounds for a trial."""
-        self.gains.expects(program.seconds / len(self.loop.rounds))
         count = min(self._free(frame), self._trial, max(2, int(_TRIAL / self.gains.rate)))
         count = self._whole(count)
         if count < 2:
@@ -234,7 +230,9 @@ class Running:
         self._flags = {n for n in self.loop.flags if type(value_of(n, frame)) is bool}
         self._lengths = {n: len(of) for n, of in self._lists(frame).items()}
         computed(given.varying)
-        self._inputs = [copies(given.varying, written=program.written) for _ in range(2)]
+        self._inputs = [copies(given.varying, written=program.written)]
+        if program.bytes_written(given.varying) <= LIGHT:
+            self._inputs.append(copies(given.varying, written=program.written))
         if self._draws is not None:
             value = lambda n: value_of(n, frame)  # noqa: E731
             self._numbers, self._states = self._draws.ahead(count, value)
@@ -288,7 +286,7 @@ class Running:
         materialize(inputs)
         try:
             with lowering.unfinished_allowed():
-                out = _results_of(program, [*inputs[0], *self._numbers, *bounds])
+                out = program.outcome([*inputs[0], *self._numbers, *bounds])
         except lowering.Unfinished as unfinished:
             self._candidate, self._work = program, unfinished.work
             self.due, self._step = self.at + self._pause(), Running._await
@@ -307,7 +305,7 @@ class Running:
         )
         # the rounds of the trial may have run while the machine was busy
         self.gains.rate = min(self.gains.rate, python / count)
-        count, seconds = self._paying(program, inputs[1], count, self._free(frame))
+        count, seconds = self._paying(program, inputs[-1], count, self._free(frame))
         self._length = max(self._fewest, int(count * min(_CHUNK / max(seconds, 1e-9), 8)))
         self.program, self._numbers = program, []
         self._step = Running._run
@@ -346,7 +344,7 @@ class Running:
 
         def run(count: int) -> tuple[float, int]:
             begin, compiling = _clock.now(), STATS.compile_seconds
-            out = _results_of(program, [*inputs, *self._numbers, *self._bounds(self._first, count)])
+            out = program.outcome([*inputs, *self._numbers, *self._bounds(self._first, count)])
             seconds = _clock.since(begin, STATS.compile_seconds - compiling)
             drawing = self._draws.seconds * count if self._draws else 0.0
             return seconds + drawing, self._complete(out, count)
@@ -365,6 +363,9 @@ class Running:
         begin, compiles = _clock.now(), STATS.compiles
         if self._resumed is not None and self.at > self._resumed[1]:
             seconds = _clock.of_python(self._resumed[0]) / (self.at - self._resumed[1])
+            if self.gains.was_copying(seconds):  # the next round tells
+                self._resumed = begin, self.at
+                return
             self.gains.of_round(seconds, self.loop.stops or bool(self.loop.events))
         now = self._variables(frame)
         if now.key != self._key:
@@ -391,89 +392,8 @@ class Running:
             self._length = max(self._fewest, int(count * factor))
         if STATS.compiles == compiles:
             self.gains.weigh(spent, ran)
+        self.gains.written = program.bytes_written(now.varying)
         self._resumed = _clock.now(), self.at
-
-    def _commit(self, program: Program, frame: FrameType, now: Variables, count: int) -> int:
-        """All of the rounds, or, after an error or a signal, none; or none, if the program has
-        stopped. Returns how many rounds were complete.
-        """
-        arrays = [x for x in now.varying if isinstance(x, Array)]
-        materialize(arrays)
-        before = [(x, x._node) for x in arrays]
-        last, changes = self._last(self.at + count - 1), None
-        draws, after = self._draws, None
-        states = draws.states() if draws else []
-        names, values, slots = list[str](), list[Any](), list[Any]()
-        replaced: list[Any] = []  # none of them is destroyed between two steps
-        try:
-            numbers = draws.draw(count, lambda n: value_of(n, frame)) if draws else []
-            given = [*now.varying, *numbers, *self._bounds(self.at, count)]
-            out = _results_of(program, given, now.given_back)
-            complete = self._complete(out, count)
-            after = draws.after(out, count) if draws else None
-            if draws and after is None:
-                complete = -1  # its next run will draw more
-            elif complete == count:
-                self._pass_over(count)
-                values, changes = self._parted(out, frame)
-                changes.keep(self.loop.carried, values, lambda n: value_of(n, frame))
-                slots = values[len(self.loop.carried) :]
-                del values[len(self.loop.carried) :]
-                names = [*self.loop.carried, *(n for n, _ in last), *changes.longer]
-                values += [*(v for _, v in last), *changes.longer.values()]
-                replaced += [*bind(frame, names, values), *now.boxes.now()]
-                changes.apply()
-                now.boxes.put(slots)
-                if draws:
-                    draws.go_on(after)
-                self._passed(count)
-        except BaseException:
-            if changes and all(value_of(n, frame) is v for n, v in zip(names, values)):
-                changes.apply()  # a signal came after it was bound
-                now.boxes.put(slots)
-                if draws:
-                    draws.go_on(after)
-                self._passed(count)
-                self.at += count
-                self.due = self.at + 1
-                raise
-            self._undo(before, states)
-            raise
-        if complete < count:
-            self._undo(before, states)
-        return complete
-
-    def _undo(self, before: list[tuple[Any, Any]], states: list[Any]) -> None:
-        with write_lock:
-            for x, node in before:
-                x._node = node
-        if self._draws is not None:
-            self._draws.restore(states)
-
-    def _complete(self, out: Any, count: int) -> int:
-        """Of so many rounds, those before the one that the program has stopped at, or before the
-        last of the loop.
-        """
-        if not self.loop.stops:
-            return count
-        begun, goes = out[len(self._carried) :][:2]
-        period = len(self.loop.rounds)
-        return count if goes and begun * period >= count else max(int(begun) - 1, 0) * period
-
-    def _parted(self, out: Any, frame: FrameType) -> tuple[list[Any], Changes]:
-        """What a program gives: what is carried, and what becomes of lists."""
-        lists = self._lists(frame)
-        check_sites(self._sites, lists)
-        rows = list(out[len(self._carried) + 2 * self.loop.stops :])
-        values = parted(self.loop, self._carried, self._tuples, self._flags, out, frame)
-        return values, Changes(self._sites, rows, lists)
-
-    def _objects(self, now: Variables, frame: FrameType) -> list[Any]:
-        """What the rounds change of Python's."""
-        return [*now.boxes.objects, *self._lists(frame).values()]
-
-    def _lists(self, frame: FrameType) -> dict[str, Any]:
-        return {n: value_of(n, frame) for n in sorted({s.of for s in self._sites})}
 
     # -- rounds ------------------------------------------------------------------------------------
 
@@ -491,8 +411,3 @@ class Running:
         """
         stop = self._next_stop - self.at  # if they come at regular intervals
         return min(self._left(), self._most, stop if stop > 0 else NEVER)
-
-
-def _results_of(program: Program, leaves: list[Any], back: Any = ()) -> Any:
-    out, _ = program(leaves, [*back, *leaves[len(back) :]], [])
-    return out

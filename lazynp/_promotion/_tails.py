@@ -8,7 +8,7 @@ and they begin as what the list holds. Nothing binds them afterwards, for the li
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from lazynp._promotion._paths import joined, path_of, target_of
@@ -18,14 +18,13 @@ _MOST = 8  # elements from the end
 _NEW = ".new"  # a variable: what is appended
 
 
-def tails_of(
-    statements: Sequence[ast.stmt], tests: Iterable[ast.expr], lists: set[str]
-) -> dict[str, int]:
-    """By list, how many of its last elements are read; 0, if only its length is. (Not of lists of
-    which something else is read, or which are joined or set in.)
+def tails_of(statements: Sequence[ast.stmt], head: ast.expr, lists: set[str]) -> dict[str, int]:
+    """By list, how many of its last elements are read; 0, if only its length is. Not of lists of
+    which something else is read, or which are joined or set in. head: the loop's condition, or
+    what it goes over.
     """
     found = _Reads(lists)
-    for part in (*statements, *tests):
+    for part in (*statements, head):
         found.visit(part)
     return {of: most for of, most in found.most.items() if of not in found.others}
 

@@ -21,6 +21,7 @@ from lazynp._promotion import _clock, _earlier
 from lazynp._promotion._agreement import agree, close
 from lazynp._promotion._gains import FASTER, HOPELESS, Slower
 from lazynp._promotion._given import Given, Numbers, Path, computed, copies
+from lazynp._promotion._loops import has_slower
 from lazynp._promotion._objects import MISSING, attributes, put
 from lazynp._promotion._program import Changes, Program
 from lazynp._recorder import local
@@ -41,6 +42,9 @@ _KINDS = 64  # that were dropped for others, and none has got a program: then al
 _MISSES = 64  # calls that no program could run
 _SLOW = 2.0  # a call is slow that takes so many times as long as the one before
 _UNFIT = 3  # slow calls: after so many, the program does not fit
+_WORTH_WAITING = 4.0  # times as long as compiling
+_DOUBTFUL = 12.0  # calls of Python's, before the trial of a function whose loops have lost
+LIGHT = 1 << 25  # bytes that are copied once more, so that a program can be timed again
 _PARTS = 8  # of a program that are compiled in the background, before it is waited for
 _IN_BACKGROUND = 0.25  # of the price, since Python goes on; but the end of the process waits
 _ATTEMPTS = 5  # traces, while it turns out which attributes are read, and which numbers vary
@@ -68,6 +72,21 @@ class Case:
         self._wins = 0
         self._left: int | None = None  # calls before the second trial
 
+    def begins(self, program: Program, given: Given) -> bool:
+        """Whether the candidate is compiled in the background from now on, so that its trial has
+        to wait. If Python's calls take much longer than compiling, the trial waits for the
+        compiler instead.
+        """
+        if self._works or self._waits:
+            return False
+        work = program.begin(given.leaves, given.objects)
+        self._works += [] if work is None else [work]
+        return work is not None
+
+    @property
+    def _waits(self) -> bool:
+        return (self.last or 0.0) >= _WORTH_WAITING * self.compiling
+
     @property
     def ready(self) -> bool:
         """Whether the candidate may have its trial."""
@@ -75,9 +94,9 @@ class Case:
 
     def first_run(self, program: Program, *args: Any) -> Any:
         """The program's first results. Raises `Unfinished` while the program is compiled in the
-        background. If Python's last call took longer than compiling, this waits for the compiler.
+        background.
         """
-        if len(self._works) >= _PARTS or (self.last or 0.0) >= self.compiling:
+        if len(self._works) >= _PARTS or self._waits:
             return program(*args)
         try:
             with lowering.unfinished_allowed():
@@ -212,9 +231,17 @@ class Trials:
             return self._timed(case, args, kwargs)
         if case.candidate is None:
             given = self._trace(case, given, args, kwargs)
-        if case.candidate is None or not case.ready:
+        candidate = case.candidate if case.ready and not self._doubts(case) else None
+        if candidate is None or case.begins(candidate, given):
             return self._timed(case, args, kwargs)
-        return self._trial(case, case.candidate, given, args, kwargs)
+        return self._trial(case, candidate, given, args, kwargs)
+
+    def _doubts(self, case: Case) -> bool:
+        """Whether a loop of the function has lost: then its program seldom gains much. So its
+        trial, which takes as long as some of Python's calls, comes late.
+        """
+        early = case.seconds < _DOUBTFUL * (case.last or 0.0)
+        return early and has_slower(getattr(self.plain, "__code__", None))
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given | None:
         numbers = self.numbers
@@ -349,7 +376,9 @@ class Trials:
         leaves, originals, objects = given.leaves, given.originals, given.objects
         computed(originals)
         written = program.written
-        first, second = copies(leaves, written=written), copies(leaves, written=written)
+        first, second = copies(leaves, written=written), None
+        if program.bytes_written(leaves) <= LIGHT:
+            second = copies(leaves, written=written)
         before = [attributes(x) or {} for x in objects]
         made, begin = (JIT.traces, STATS.compiles), _clock.now()
         want = materialize(self.plain(*args, **kwargs))
@@ -377,7 +406,7 @@ class Trials:
                     raise CannotStage("its results differ")
                 long = python > SECONDS  # so noise matters less, and runs cost more
                 for left in reversed(range(1 if long else _RUNS)):
-                    if long and compiled > _LOST * python:
+                    if second is None or long and compiled > _LOST * python:
                         break
                     given_again = copies(second, written=written) if left else second
                     begin = _clock.now()

@@ -353,9 +353,7 @@ def bind(frame: FrameType, names: list[str], values: list[Any]) -> list[Any]:
     """Bind the variables of a loop, all at once: no signal comes in between. Returns the values
     before, so that none of them is destroyed here.
     """
-    pairs = [(n, v) for n, v in zip(names, values, strict=True) if not is_tail(n)]
-    names, values = [n for n, _ in pairs], [v for _, v in pairs]
-    code = frame.f_code
+    code, values = frame.f_code, [*values]
     if is_module(frame):
         scope = frame.f_globals
         before = [scope.get(n) for n in names]

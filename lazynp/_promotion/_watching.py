@@ -22,6 +22,7 @@ from lazynp.transforms.control import is_users
 _SOON = 0.02  # seconds: if an earlier process has found that programs of its loops win
 _AGAIN = 16  # times that a loop is taken which is short each time: it may end before its trial does
 _LEFT = 0.01  # seconds that such a loop must take
+_MOST = 0.8  # of a loop's rounds: their mean is that of the loop
 _OFTEN = 1.0  # times what must be left of another loop: so long, Python has run it before
 _ALONE = 3  # references to an iterator: the frame's, our variable's, the question's
 _RANGE = type(iter(range(0)))
@@ -34,6 +35,7 @@ class _Watch:
 
     def __init__(self, of: Any, left: int = 0) -> None:
         self.of, self.left, self.time, self.elapsed = of, left, _clock.now(), 0.0
+        self.done = 0  # rounds, in this time
 
 
 # by code: when it was first seen, the seconds until its loops are looked at, and the code, kept
@@ -93,11 +95,14 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
         return False
     left = len(source)
     if watch is None or not watched:
-        loop.spent += 0.0 if watch is None else watch.elapsed
+        if watch is not None:
+            loop.spent += watch.elapsed
+            if 0 < _MOST * watch.left <= watch.done:
+                loop.whole = min(loop.whole, watch.elapsed / watch.done)
         loop.watch = _Watch(iterator, left)
         return False
     elapsed, done = _clock.of_python(watch.time), watch.left - left
-    watch.elapsed = elapsed
+    watch.elapsed, watch.done = elapsed, done
     often = _comes_often(loop, seconds)
     if elapsed < (_ready.SECONDS if often else seconds) or done < 1:
         return False

@@ -35,6 +35,12 @@ class Work:
         self._running = threading.Lock()
         self._running.acquire()
 
+    @classmethod
+    def over(cls) -> Work:
+        made = cls()
+        made.end_with(lambda: None)
+        return made
+
     def run(self, compile: Callable[[], Any]) -> None:
         _local.compiles = True
         with _one:
@@ -70,9 +76,11 @@ class Unfinished(BaseException):
 
 
 class _Local(threading.local):
-    """allowed: whether this thread may meet `Unfinished`. compiles: whether it is such a thread."""
+    """allowed: whether this thread may meet `Unfinished`. begins: ... and meets it whenever it asks
+    for a program. compiles: whether it is such a thread.
+    """
 
-    allowed = compiles = False
+    allowed = begins = compiles = False
 
 
 _local = _Local()
@@ -105,15 +113,28 @@ def nobody_waits() -> bool:
 
 
 class unfinished_allowed:
-    """A block that may raise `Unfinished`, unless settings say otherwise."""
+    """A block that may raise `Unfinished`, unless settings say otherwise. only_begin: it does so
+    whenever a program is asked for, so none runs that was not compiled before.
+    """
 
-    __slots__ = ("_before",)
+    __slots__ = ("_before", "_only_begin")
+
+    def __init__(self, only_begin: bool = False) -> None:
+        self._only_begin = only_begin
 
     def __enter__(self) -> None:
-        self._before, _local.allowed = _local.allowed, in_background()
+        self._before = _local.allowed, _local.begins
+        _local.allowed = in_background()
+        _local.begins = _local.allowed and self._only_begin
 
     def __exit__(self, *error: object) -> None:
-        _local.allowed = self._before
+        _local.allowed, _local.begins = self._before
+
+
+def only_begin() -> None:
+    """Call this where there is a program: raises `Unfinished` in a block that only begins."""
+    if _local.begins:
+        raise Unfinished(Work.over())
 
 
 class Waiting:
@@ -157,7 +178,7 @@ def result_of(key: Hashable, compile: Callable[[], Any]) -> Any:
             return compile()
         _works[key] = work
         raise Unfinished(work)
-    if _local.allowed and not work.done:
+    if _local.allowed and not (work.done and not _local.begins):
         raise Unfinished(work)
     try:
         return work.wait()

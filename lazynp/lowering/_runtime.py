@@ -331,6 +331,7 @@ def compile_text(
             return _compiled(here, text, options, heavy, key, jaxpr)
 
         loaded = _background.result_of((text, platform, alone, heavy), compile)
+    _background.only_begin()
     return Executable(loaded, in_avals, out_avals, text, platform, alone, from_disk)
 
 

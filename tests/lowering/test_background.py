@@ -18,7 +18,7 @@ import pytest
 
 import lazynp as np
 from lazynp import lowering
-from lazynp._promotion import _function, _trials, taken
+from lazynp._promotion import _function, _given, _running, _trials, taken
 from lazynp.lowering import _background
 from lazynp.lowering._background import Unfinished, result_of, unfinished_allowed
 from tests.promoting import front, promoting
@@ -231,6 +231,64 @@ def test_a_hot_function_is_pythons_until_its_program_is_there(
             assert bool(_background._works) == (1 <= k < 5), k
 
 
+@pytest.fixture
+def copied(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The bytes of each array that is copied for a trial."""
+    found: list[int] = []
+    copy = _given._copy
+
+    def noted(owner: Any) -> Any:
+        found.append(owner.nbytes)
+        return copy(owner)
+
+    monkeypatch.setattr(_given, "_copy", noted)
+    return found
+
+
+def test_nothing_is_copied_before_a_program_is_compiled(
+    held: Any, copied: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    u = np.ones(30)
+    with promoting():
+        monkeypatch.setattr(_trials, "_IN_BACKGROUND", 0.0)  # of the price
+        monkeypatch.setattr(_function, "_COMPILING", 1e3)
+        hot = front(relaxed)
+        for _ in range(4):
+            relaxed(u, 20, 0.25)
+        assert _background._works and not copied
+        held()
+        relaxed(u, 20, 0.25)
+        assert hot.programs and 0 < len(copied) <= 4 and set(copied) == {u.nbytes}
+
+
+def test_large_arrays_are_copied_once(
+    copied: list[int], monkeypatch: pytest.MonkeyPatch, every_loop: None, tmp_path: Path  # noqa: F811
+) -> None:  # fmt: skip
+    """For a program that writes them: it is timed by its only run, or by another one on the same
+    copies.
+    """
+    monkeypatch.setattr(_trials, "LIGHT", 100)
+    monkeypatch.setattr(_running, "LIGHT", 100)
+    u = np.ones(30)
+    with promoting():
+        hot = front(relaxed)
+        for _ in range(3):
+            relaxed(u, 20, 0.25)
+        assert hot.programs and copied == [u.nbytes]
+    copied.clear()
+    text = """
+        u = np.linspace(0, 1, 30)
+        for k in range(60):
+            if k == 2 or k == 3: look()
+            u[1:-1] = u[1:-1] + 0.25 * (u[2:] - 2 * u[1:-1] + u[:-2])
+    """
+    taken.clear()
+    with np.config(background=False):
+        got = run(text, np, tmp_path)
+    numpy.testing.assert_allclose(got["u"], run(text, numpy, tmp_path)["u"], rtol=1e-12)
+    assert sum(t.chunks for t in taken) and copied == [240]
+
+
 def test_a_running_loop_is_pythons_until_its_program_is_there(
     held: Any, every_loop: None, tmp_path: Path  # noqa: F811
 ) -> None:  # fmt: skip
@@ -250,7 +308,7 @@ def test_a_running_loop_is_pythons_until_its_program_is_there(
     taken.clear()
     got = run(text, np, tmp_path)
     numpy.testing.assert_allclose(got["x"], want["x"], rtol=1e-12)
-    assert sum(t.chunks for t in taken)
+    assert sum(t.chunks for t in taken), [t.explained() for t in taken]
 
 
 # -- the process -----------------------------------------------------------------------------------

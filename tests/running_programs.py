@@ -376,10 +376,25 @@ n, s = i, float(n)
 """
 
 
+BLOCKS = [
+    "match n % 3:\n    case 0: a = a * 0.9\n    case 1 | 2 if s > 0: b[1] += 0.5\n    case k: c[0] = k",
+    "f = lambda z: z * 0.5 + s\na = f(a)",
+    "def g(z, by=0.5):\n    if i % 2: return z * by\n    return z + n\nc = g(c)",
+    "d = a * 2\nb = d + 1\ndel d",
+    "if (q := a.sum()) > 1.5: b = b * 0.9\nelif q < 0: s = s + 0.1",
+    "x = rng.normal(0, 0.1)\nif x > 0 or rng.random() < 0.3: s = s + x",
+    "p, q = rng.integers(0, 5, 2)\na[p] += 0.1 * b[q]",
+    "s = s * 0.5 + rng.random() * rng.normal(size=2).sum()",
+    "errs.append(s)\nif len(errs) > 3 and abs(errs[-1] - errs[-2]) < 1e-3: s = s + 1",
+    "errs += [0.5 * s, 0.3]\nb = b + 0.1 * errs[-2]",
+    "if s > errs[-1]: errs.append(s)",
+]
+
+
 def program(seed: int, conditional: bool = False) -> str:
     """A script with a random loop; a `while` loop, if conditional."""
     rng = random.Random(seed)
-    lines = [x for x in STATEMENTS.splitlines() if x]
+    lines = [*(x for x in STATEMENTS.splitlines() if x), *BLOCKS]
     body = [rng.choice(lines) for _ in range(rng.randint(1, 6))]
     first, step, count = rng.randint(-3, 9), rng.choice([1, 1, 2, -1, -3]), rng.randint(12, 60)
     third, fourth = first + 2 * step, first + 3 * step
@@ -387,6 +402,7 @@ def program(seed: int, conditional: bool = False) -> str:
     a, b, c = np.linspace(0, 1, 5), np.ones(5), np.arange(5.0)
     m = np.arange(12.0).reshape(3, 4).copy()
     s, n, k, t, w, row, old, log = 0.25, 1, 0, a[0], None, None, None, []
+    rng, errs = np.random.default_rng(5), [0.5, 0.25]
     """
     end = first + step * count
     loop = [f"for i in range({first}, {end}, {step}):"]
@@ -400,9 +416,12 @@ def program(seed: int, conditional: bool = False) -> str:
         loop = [f"i = {first}", f"while {test}:", f"    i += {step}"]
         ends = [f"if c[1] > 9 or i == {end}: break"] if test == "True" else []
         body = [*ends, *body]  # no `continue` may skip it
-    loop += [f"    if i == {third} or i == {fourth}: look()", *("    " + x for x in body)]
+    loop += [
+        f"    if i == {third} or i == {fourth}: look()",
+        *(textwrap.indent(x, "    ") for x in body),
+    ]
     seen, kept = rng.choice([("", "0"), ("view = c[1:]\n", "view"), ("view = a\n", "view")])
-    everything = f"a, b, c, m, s, n, k, t, i, log, row, old, {kept}"
+    everything = f"a, b, c, m, s, n, k, t, i, log, row, old, errs, rng.random(), {kept}"
     text = textwrap.dedent(head) + seen + "\n".join(loop)
     if rng.random() < 0.5:
         inside = textwrap.indent(text, "    ")

@@ -208,7 +208,7 @@ class _Elementwise:
         return op
 
 
-def numpys(x: Scalar) -> Scalar:
+def numpys(x: Scalar) -> Any:
     """A traced number as one of NumPy's: a function of NumPy's does not give Python's numbers."""
     if not x.aval.weak:
         return x

@@ -377,7 +377,7 @@ n, s = i, float(n)
 
 
 BLOCKS = [
-    "match n % 3:\n    case 0: a = a * 0.9\n    case 1 | 2 if s > 0: b[1] += 1\n    case k: c[0] = k",
+    "match n % 3:\n    case 0: a = a * 0.9\n    case 1 | 2 if s > 0: b[1] += 1\n    case k: c[0]=k",
     "f = lambda z: z * 0.5 + s\na = f(a)",
     "def g(z, by=0.5):\n    if i % 2: return z * by\n    return z + n\nc = g(c)",
     "d = a * 2\nb = d + 1\ndel d",

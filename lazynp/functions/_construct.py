@@ -32,6 +32,7 @@ from lazynp.functions._eager import copied, created
 from lazynp.functions._foreign import from_foreign
 from lazynp.functions._likes import as_its_like
 from lazynp.functions._nested import assemble, holds_lazy, of_numbers, of_size, opened
+from lazynp.functions._operands import numpys
 from lazynp.functions._records import Record
 from lazynp.functions._subclass import of_class, stripped
 from lazynp.primitives import elementwise
@@ -73,7 +74,7 @@ def array(
     if isinstance(object, Array):
         if type(object) is not NDArray and type(object) is not Scalar:
             return _from_subclass(object, dtype, copy, order, subok, ndmin)
-        out = _from_array(object, dtype, copy, order)
+        out = _from_array(numpys(object), dtype, copy, order)
     elif isinstance(object, (list, tuple)) and not ndmax and holds_lazy(object):
         if copy is False:
             raise ValueError(NO_COPY)
@@ -184,7 +185,8 @@ def asarray(
     like: Any = None,
 ) -> Array:
     """See `numpy.asarray` and `array`. Matrices and masked arrays become plain arrays."""
-    if type(a) is NDArray and all([o is None for o in (dtype, order, device, copy, like)]):
+    plain = all([o is None for o in (dtype, order, device, copy, like)])
+    if plain and type(a) is NDArray and not a.aval.weak:
         return a
     check_device(device)
     return array(a, dtype, copy=copy, order=order, like=like)

@@ -80,6 +80,16 @@ def scalar_if_0d(x: Array) -> Array:
     return host_value(x._read())[()]  # an object, string, date
 
 
+def numpys(x: Any) -> Any:
+    """Traced numbers of Python's as NumPy's own: a function of NumPy's gives no others."""
+    if type(x) is tuple:
+        return tuple([numpys(v) for v in x])
+    if not isinstance(x, Array) or not x.aval.weak:
+        return x
+    made = elementwise.convert(x, dtype=x.dtype, weak=False)
+    return new_scalar(made._read()) if type(x) is Scalar else new_array(made._read())
+
+
 def cast(x: Any, dtype: Any) -> Array:
     """The array in this dtype; the array itself if it has it already."""
     array, dtype = as_array(x), np.dtype(dtype)

@@ -41,9 +41,8 @@ from lazynp._strides import in_common_order, out_of_order
 from lazynp._trace import check_bounds, node_of, record_traced, scalar_node, staging
 from lazynp._values import watched
 from lazynp.functions._fitting import check_narrowed
-from lazynp.functions._operands import operand_of, there_by_default
+from lazynp.functions._operands import numpys, operand_of, there_by_default
 from lazynp.functions._scalars import AVALS
-from lazynp.primitives.elementwise import convert
 
 Slow = Callable[..., Any]
 NUMBERS = frozenset({*SCALAR_DTYPES, *AVALS})  # classes of Python's and NumPy's numbers
@@ -206,13 +205,6 @@ class _Elementwise:
             return None
         entry.op = op
         return op
-
-
-def numpys(x: Scalar) -> Any:
-    """A traced number as one of NumPy's: a function of NumPy's does not give Python's numbers."""
-    if not x.aval.weak:
-        return x
-    return wrap(convert(x, dtype=x.dtype, weak=False)._read())
 
 
 def binary(

@@ -30,7 +30,15 @@ from lazynp.functions._integers import (
     repeated,
     target,
 )
-from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d, store
+from lazynp.functions._operands import (
+    as_array,
+    broadcast,
+    cast,
+    numpys,
+    plain,
+    scalar_if_0d,
+    store,
+)
 from lazynp.functions._places import places, places_of, sized_places
 from lazynp.functions._placing import beside
 from lazynp.functions._refused import refused_as
@@ -117,14 +125,14 @@ def where(
         raise ValueError("either both or neither of x and y should be given")
     if _is_ready(condition, x, y):
         try:
-            out = elementwise.select(condition, x, y)
+            out = numpys(elementwise.select(condition, x, y))
             return in_common_order(out, condition, x, y) if out_of_order(condition, x, y) else out
         except OverflowError:  # NumPy's `where` wraps a Python int that is out of range
             pass
     if _on_host(x, y):
         return host_call(np.where, condition, x, y)
     dtype = np.result_type(*[_kind(v) for v in (x, y)])
-    out = _picked(_truth(condition), _converted(x, dtype), _converted(y, dtype))
+    out = numpys(_picked(_truth(condition), _converted(x, dtype), _converted(y, dtype)))
     return in_common_order(out, condition, x, y) if out_of_order(condition, x, y) else out
 
 

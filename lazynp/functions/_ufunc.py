@@ -33,6 +33,7 @@ from lazynp.functions._operands import (
     cast,
     check_shapes,
     check_writeable,
+    numpys,
     operand_of,
     plain,
     store,
@@ -130,7 +131,7 @@ class ufunc(Methods):
                 result = quiet_result(local.recorder.quiet, self._numpy, *xs)
             if type(result) in AVALS or type(result) is tuple:
                 return result
-        return self._apply(*xs)
+        return numpys(self._apply(*xs))
 
     def operator(self, *, reflected: bool = False, depth: int = 1) -> Callable[..., Any]:
         """The method of `Array` for this function's operator; `depth` as in `binary`."""
@@ -215,9 +216,8 @@ class ufunc(Methods):
         if len(kwargs) == 1 and len(args) == self.nin and self.nout == 1:
             out = kwargs.get("out", self)
             if out is None:
-                return self._apply(*args)
-            if type(out) is tuple and len(out) == 1:
-                out = out[0]
+                return numpys(self._apply(*args))
+            out = out[0] if type(out) is tuple and len(out) == 1 else out
             if type(out) is NDArray and write_into(out, args, self._into):
                 return out
         return self._with_options(*args, **kwargs)

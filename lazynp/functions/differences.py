@@ -18,7 +18,7 @@ from lazynp.functions._arguments import part as within
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_call, needs_host
-from lazynp.functions._operands import as_array, broadcast, cast, scalar_if_0d
+from lazynp.functions._operands import as_array, broadcast, cast, numpys, scalar_if_0d
 from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE, kept_shape
 from lazynp.primitives import elementwise, indexing, shaping, sorting
@@ -388,7 +388,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 def i0(x: Any) -> Any:
     """See `numpy.i0`. Always returns an array."""
-    x = as_array(x)
+    x = numpys(as_array(x))
     if x.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")
     x = x if x.dtype.kind == "f" else cast(x, _FLOAT64)

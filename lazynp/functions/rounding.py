@@ -16,7 +16,7 @@ from lazynp.functions import ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._foreign import by_numpy as by_numpys, overridden
 from lazynp.functions._host import host_call, host_into, needs_host
-from lazynp.functions._operands import as_array, cast, scalar_if_0d
+from lazynp.functions._operands import as_array, cast, numpys, scalar_if_0d
 from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE
 from lazynp.functions._refused import refused_as
@@ -52,7 +52,7 @@ def clip(
             "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is "
             "forbidden."
         )
-    return clipped(as_array(a), a_min, a_max, out, **kwargs)
+    return clipped(numpys(as_array(a)), a_min, a_max, out, **kwargs)
 
 
 def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **options: Any) -> Any:
@@ -110,7 +110,7 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
         raise AssertionError
     else:
         result = _rounded(x, decimals)
-    return scalar_if_0d(result) if out is None else ufuncs.positive(result, out=out)
+    return numpys(scalar_if_0d(result)) if out is None else ufuncs.positive(result, out=out)
 
 
 def _rounded(x: Array, decimals: int) -> Array:

@@ -60,11 +60,11 @@ def _power(x: Any, y: Any) -> Any:
     if type(y) in (int, float) and isinstance(x, Array):
         kind = x.dtype.kind
         if y == 2 and type(y) is int or (y == 2 and kind in "fc"):
-            return square(x) if kind not in "bO" else apply(e.power, x, y)
+            return apply(e.square, x) if kind not in "bO" else apply(e.power, x, y)
         # a complex z ** 1 and z ** -1.0 have other zeros than z and 1/z
         cheap = y in _CHEAP and (kind == "f" or kind == "c" and (y == 0.5 or repr(y) == "-1"))
         if cheap:
-            return _CHEAP[y](x)
+            return apply(_CHEAP[y], x)
         if kind == "c" and y in (-1, 1, 3, 4) and x.dtype.isnative:
             return apply(e.integer_power, x, exponent=int(y))
         if type(y) is int and kind == "f" and y in (3, 4) and x.dtype.isnative:
@@ -347,4 +347,4 @@ mod = remainder
 pow = power
 true_divide = divide
 
-_CHEAP = {1: positive, 0.5: sqrt, -1: reciprocal}
+_CHEAP = {1: e.positive, 0.5: e.sqrt, -1: e.reciprocal}

@@ -418,7 +418,7 @@ def _chain(x: Any, exponent: int, times: Any) -> Any:
 def _integer_power_abstract(x: Aval, *, exponent: int) -> Aval:
     if x.dtype.kind == "b" or (exponent < 0 and x.dtype.kind in "iu"):
         raise ValueError("Integers to negative integer powers are not allowed.")
-    return aval_of(x.shape, x.dtype)
+    return aval_of(x.shape, x.dtype, x.weak)
 
 
 def _integer_power_reference(x: Any, *, exponent: int) -> Any:

@@ -14,6 +14,10 @@ from lazynp.transforms.control._trees import copied
 
 _SUBJECT = ".subject"
 _KINDS = (ast.Match, ast.NamedExpr)
+_FIRST = {  # of statements, the part that is evaluated before all others
+    ast.If: "test", ast.Assert: "test", ast.Assign: "value", ast.Expr: "value", ast.Return: "value",
+    ast.For: "iter",
+}  # fmt: skip
 _STEADY = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Compare, ast.operator,
            ast.unaryop, ast.cmpop, ast.expr_context)  # fmt: skip
 
@@ -35,6 +39,10 @@ class _Plainer(ast.NodeTransformer):
         found = [self.visit(s) for s in statements]
         return [t for s in found for t in (s if isinstance(s, list) else [s])]
 
+    def visit(self, node: ast.AST) -> Any:
+        part = _FIRST.get(type(node))
+        return super().visit(node) if part is None else self._statement(node, part)
+
     def _statement(self, node: Any, part: str) -> Any:
         """Assign before a statement what its part `part`, evaluated first, binds."""
         self.generic_visit(node)
@@ -43,24 +51,6 @@ class _Plainer(ast.NodeTransformer):
         if value is not None:
             setattr(node, part, _taken_out(value, before))
         return [*before, node] if before else node
-
-    def visit_If(self, node: ast.If) -> Any:
-        return self._statement(node, "test")
-
-    def visit_Assign(self, node: ast.Assign) -> Any:
-        return self._statement(node, "value")
-
-    def visit_Expr(self, node: ast.Expr) -> Any:
-        return self._statement(node, "value")
-
-    def visit_Return(self, node: ast.Return) -> Any:
-        return self._statement(node, "value")
-
-    def visit_Assert(self, node: ast.Assert) -> Any:
-        return self._statement(node, "test")
-
-    def visit_For(self, node: ast.For) -> Any:
-        return self._statement(node, "iter")
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         """The target is read first."""

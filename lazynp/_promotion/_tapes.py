@@ -161,15 +161,23 @@ class Kind:
 
     def describe(self, value: Any) -> None:
         """Find out whether it takes, or leaves, halves of words."""
-        source = self.source
+        source, count = self.source, len(self.source.words)
         if source.narrow:
             source.keeps = source.keeps or self.pairs
+            if self.pairs:
+                self._check(self._polar(count, value), self._pair_by_pair(count, value))
             return
-        _, read, kept = self._walked(len(source.words), False, value)
+        values, read, kept = self._walked(count, False, value)
+        self._check(self._standard(count, value), (np.array(values), read, kept))
         source.keeps = source.keeps or bool((kept & 1).any())
-        _, read, kept = self._walked(len(source.words), True, value)
+        _, read, kept = self._walked(count, True, value)
         self.keeps = bool((read == 0).any() or (kept & 1 == 0).any())
         self._mixed = float(((read > 0) & (kept != 1)).mean())
+
+    def _check(self, found: Any, walked: Any) -> None:
+        """Compare what is made at once with what NumPy draws at each place, for some words."""
+        if found is not None:
+            self._is_plain = all(map(np.array_equal, found, walked))
 
     def check(self) -> None:
         if self.keeps and self.source.keeps and not self.pairs and self._mixed > _MIXED:

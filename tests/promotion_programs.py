@@ -236,7 +236,23 @@ def makes_a_generator_in_each_round(x):
     return x
 
 
+def seeds_numpys_generator(x):
+    np.random.seed(11)
+    s = np.random.normal(0, 1, len(x)) + np.random.randint(9)
+    for k in range(40):
+        s[k % len(x)] += x[k % len(x)] * 0.5
+    return s, np.random.rand()
+
+
+def seeds_in_each_round(x):
+    for k in range(300):
+        np.random.seed(5)
+        x = 0.5 * x + np.random.rand(len(x)) * k
+    return x
+
+
 PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
+    (seeds_numpys_generator, ("vector",)), (seeds_in_each_round, ("vector",)),
     (draws_from_a_seed, ("vector",)), (makes_a_generator_in_each_round, ("vector",)),
     (joined_tests, ("integers",)), (joined_tests, ("vector",)),
     (reads_attributes_of_arrays, ("vector",)), (sweep, ("vector", 3)), (stencil, ("vector", 20)),
@@ -293,6 +309,21 @@ def draws_in_a_loop(x):
     rng = np.random.default_rng(1)
     for _ in range(300):
         x = x * 0.9 + rng.normal()
+    return x
+
+
+def draws_before_it_seeds(x):
+    y = np.random.rand()
+    np.random.seed(1)
+    for _ in range(20):
+        x = x * 0.9 + y
+    return x + np.random.rand()
+
+
+def seeds_by_the_clock(x):
+    np.random.seed()
+    for _ in range(20):
+        x = x * 0.9
     return x
 
 
@@ -442,7 +473,7 @@ def strange_types(x):
 
 REFUSED = [
     prints, appends_outside, draws, draws_of_numpy, draws_of_generator, asks_the_clock,
-    draws_in_a_loop, gives_a_generator_back, draws_much,
+    draws_in_a_loop, draws_before_it_seeds, seeds_by_the_clock, gives_a_generator_back, draws_much,
     counts_globally, sets_an_attribute, gives_a_list_back, reshapes_its_argument,
     freezes_its_argument, shared_results, returns_a_function, returns_an_object,
     keeps_what_it_saw, imports, sets_errstate, formats, reads_an_array_of_numpys,

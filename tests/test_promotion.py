@@ -106,6 +106,21 @@ def test_lists_that_are_given_back_hold_arrays_of_their_own() -> None:
     assert out[2][0] == 77 and states[4].tolist() == before and states[3].base is None
 
 
+@pytest.mark.parametrize("f", [programs.seeds_numpys_generator, programs.draws_before_it_seeds])
+def test_numpys_generator_goes_on_as_python_leaves_it(f: Any) -> None:
+    """Whether a program or Python has run the call, or a trace has come to nothing."""
+    hot, found = front(f), []
+    for run in (f, hot.plain):
+        np.random.seed(77)
+        told = [np.random.rand()]
+        for k in range(6):
+            told += [*np.ravel(run(np.ones(5))[0]).tolist(), np.random.rand()]
+            if k == 3:
+                np.random.seed(k)
+        found.append([*told, np.random.randn()])
+    assert found[0] == found[1]
+
+
 def test_a_function_whose_loop_has_lost_has_its_trial_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """After as many of Python's calls as twelve."""
     hot = front(programs.stencil)

@@ -27,7 +27,7 @@ from lazynp.functions.tools import compute
 from lazynp.transforms._arguments import Arguments
 from lazynp.transforms._jit import Jitted
 from lazynp.transforms._stack import name_of
-from lazynp.transforms.control import CannotStage, converted, session
+from lazynp.transforms.control import CannotStage, converted, left_behind, session
 
 UNROLLED = 200  # equations that unrolling a loop may add
 EQUATIONS = 800  # of the whole program: more take too long to compile
@@ -65,6 +65,7 @@ class Program:
         self.seconds = 0.0  # that a call takes at least, by estimate
         self._until = 0.0
         self._results: Results | None = None
+        self._seeded: Any = None  # the state that it leaves to NumPy's own generator
         staged = _named(self._staged, name_of(plain))
         self._jitted = Jitted(staged, (), (), loops="auto", compiled="generic")
         self._jitted.retries = self._in_calls  # the rounds of a loop are others each time
@@ -117,6 +118,8 @@ class Program:
                 for x, node in before:
                     x._node = node
             raise
+        if self._seeded is not None:
+            np.random.set_state(self._seeded)
         return out, changes
 
     def begin(self, leaves: list[Any], objects: Sequence[Any] = ()) -> lowering.Work | None:
@@ -208,6 +211,9 @@ class Program:
             except CannotStage:
                 self.drew = session.drew
                 raise
+            self._seeded = left_behind()
+        if self._seeded is not None and not self._in_calls:
+            raise CannotStage("seeds NumPy's generator in each round")
         classes = [type(x) for x in again.objects]
         classes += [x for x in self._template.fixed if isinstance(x, type)]
         self.functions, self.asked = list(traced.values()), session.asked

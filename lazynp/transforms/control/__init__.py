@@ -39,6 +39,7 @@ from lazynp.transforms.control._plainer import plainer
 from lazynp.transforms.control._records import Record, closed, opened
 from lazynp.transforms.control._recursion import TooLong
 from lazynp.transforms.control._reductions import reduced, summed
+from lazynp.transforms.control._seeded import left_behind
 from lazynp.transforms.control._sequences import sequence
 from lazynp.transforms.control._source import (
     Door,
@@ -80,6 +81,6 @@ operators.append(_Operators)
 __all__ = [
     "PURE", "STANDING", "CannotStage", "Door", "Front", "Record", "TooLong", "binds",
     "bounds_only", "closed", "converted", "copied", "fresh", "front_of", "inner_codes",
-    "is_rewritten", "is_users", "jumps", "names", "opened", "place", "plain_of", "plainer",
-    "pythons", "session", "transplanted", "undecided", "whole_tree",
+    "is_rewritten", "is_users", "jumps", "left_behind", "names", "opened", "place", "plain_of",
+    "plainer", "pythons", "session", "transplanted", "undecided", "whole_tree",
 ]  # fmt: skip

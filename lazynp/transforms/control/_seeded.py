@@ -2,7 +2,8 @@
 
 The function keeps such a generator to itself, and it begins anew in each call. So it draws the same
 each time, and what it draws is a constant of the program. A body that is staged may run many times:
-there, only a generator that is made within draws.
+there, only a generator that is made within draws. NumPy's own generator, which `np.random.seed`
+sets, is everybody's: it gets its state back after a trace, and a program leaves it as Python would.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ def seeded(function: Any) -> Callable[..., Any] | None:
     """What a call calls in place of what makes a generator, or of a method of one."""
     if _makes(function):
         return functools.partial(_make, function)
+    if getattr(function, "__wrapped__", None) is np.random.seed:
+        return functools.partial(_seed, function)
     own = getattr(getattr(function, "__wrapped__", None), "__self__", None)
     return functools.partial(_draw, function) if own is not None and _is_ours(own) else None
 
@@ -52,6 +55,26 @@ def _make(function: Any, *args: Any, **kwargs: Any) -> Any:
     own = getattr(made, "_generator", made)
     session.seeded[id(own)] = own, session.depth
     return made
+
+
+def _seed(function: Any, *args: Any, **kwargs: Any) -> None:
+    given = [*args, *kwargs.values()]
+    if len(given) != 1 or not isinstance(given[0], _SEEDS):
+        raise CannotStage("calls `seed`, which may change objects")
+    if session.reseeded is None:
+        session.reseeded = _shared().get_state(legacy=False)
+    function(*args, **kwargs)
+    session.seeded[id(_shared())] = _shared(), session.depth
+
+
+def _shared() -> np.random.RandomState:
+    """NumPy's own generator."""
+    return np.random.mtrand._rand  # type: ignore[attr-defined]
+
+
+def left_behind() -> Any:
+    """The state that the traced function leaves to NumPy's generator, if it seeds it."""
+    return None if session.reseeded is None else _shared().get_state(legacy=False)
 
 
 def _draw(function: Any, *args: Any, **kwargs: Any) -> Any:

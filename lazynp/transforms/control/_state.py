@@ -61,6 +61,7 @@ class Session(threading.local):
         # by id: generators that a strict trace has made, and the depth of each; what they drew, in
         # bytes
         self.seeded: dict[int, tuple[Any, int]] = {}
+        self.reseeded: Any = None  # the state of NumPy's own generator before the trace seeded it
         self.drawn = 0
         self.drew = False  # whether a random number was asked for
         self.number = 0  # of the function
@@ -165,10 +166,15 @@ class Session(threading.local):
         self.until = until
         self.limit, self.strict, self.cells, self.scopes = limit, {}, cells, scopes
         self.asked, self.drew, self.seeded, self.drawn = set(), False, {}, 0
-        with self.staged():
-            for x in objects:
-                self.fresh[id(x)] = x, self.depth
-            yield self.strict
+        self.reseeded = None
+        try:
+            with self.staged():
+                for x in objects:
+                    self.fresh[id(x)] = x, self.depth
+                yield self.strict
+        finally:
+            if self.reseeded is not None:
+                np.random.set_state(self.reseeded)
 
 
 # Exceptions are marked: to keep one would keep its frames, and arrays in them.

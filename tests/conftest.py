@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,19 @@ def xnp() -> Any:
 @pytest.fixture(autouse=True)  # one: each costs a tenth of a millisecond of thirty thousand tests
 def lazy() -> None:
     """Each test begins as if it were the first."""
+    let_compilers_end()
     forget_loops()
     make_room_in_tables()
+
+
+def let_compilers_end() -> None:
+    """A program that an earlier test has begun to compile in the background would count in this
+    one.
+    """
+    background = sys.modules.get("lazynp.lowering._background")
+    for work in list(background._works.values()) if background is not None else ():
+        with suppress(Exception):
+            work.wait()
 
 
 def forget_loops() -> None:

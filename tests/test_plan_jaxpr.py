@@ -9,7 +9,6 @@ from typing import Any
 import numpy
 import pytest
 
-import lazynp as np
 from lazynp._plan_jaxpr import cast_scalar, packed_scalars
 
 VALUES: list[Any] = [
@@ -54,7 +53,6 @@ def test_packing_loses_nothing(kind: str, dtypes: str, values: list[Any]) -> Non
 
 VARYING = """
 import numpy
-import lazynp as np
 np.config(execution="compiled")
 x = np.asarray(numpy.arange(4, dtype="f4"))
 for k in range(6):

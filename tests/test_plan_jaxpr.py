@@ -53,6 +53,7 @@ def test_packing_loses_nothing(kind: str, dtypes: str, values: list[Any]) -> Non
 
 VARYING = """
 import numpy
+import lazynp as np
 np.config(execution="compiled")
 x = np.asarray(numpy.arange(4, dtype="f4"))
 for k in range(6):

@@ -244,15 +244,8 @@ def seeds_numpys_generator(x):
     return s, np.random.rand()
 
 
-def seeds_in_each_round(x):
-    for k in range(300):
-        np.random.seed(5)
-        x = 0.5 * x + np.random.rand(len(x)) * k
-    return x
-
-
 PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
-    (seeds_numpys_generator, ("vector",)), (seeds_in_each_round, ("vector",)),
+    (seeds_numpys_generator, ("vector",)),
     (draws_from_a_seed, ("vector",)), (makes_a_generator_in_each_round, ("vector",)),
     (joined_tests, ("integers",)), (joined_tests, ("vector",)),
     (reads_attributes_of_arrays, ("vector",)), (sweep, ("vector", 3)), (stencil, ("vector", 20)),
@@ -318,6 +311,21 @@ def draws_before_it_seeds(x):
     for _ in range(20):
         x = x * 0.9 + y
     return x + np.random.rand()
+
+
+def seeds_in_each_round(x):
+    for k in range(300):
+        np.random.seed(5)
+        x = 0.5 * x + np.random.rand(len(x)) * k
+    return x
+
+
+def seeds_in_a_branch(x):
+    if x[0] > 5:
+        np.random.seed(2)
+    for _ in range(20):
+        x = x * 0.9
+    return x, 0
 
 
 def seeds_by_the_clock(x):
@@ -473,7 +481,8 @@ def strange_types(x):
 
 REFUSED = [
     prints, appends_outside, draws, draws_of_numpy, draws_of_generator, asks_the_clock,
-    draws_in_a_loop, draws_before_it_seeds, seeds_by_the_clock, gives_a_generator_back, draws_much,
+    draws_in_a_loop, draws_before_it_seeds, seeds_by_the_clock, seeds_in_each_round,
+    seeds_in_a_branch, gives_a_generator_back, draws_much,
     counts_globally, sets_an_attribute, gives_a_list_back, reshapes_its_argument,
     freezes_its_argument, shared_results, returns_a_function, returns_an_object,
     keeps_what_it_saw, imports, sets_errstate, formats, reads_an_array_of_numpys,

@@ -106,7 +106,15 @@ def test_lists_that_are_given_back_hold_arrays_of_their_own() -> None:
     assert out[2][0] == 77 and states[4].tolist() == before and states[3].base is None
 
 
-@pytest.mark.parametrize("f", [programs.seeds_numpys_generator, programs.draws_before_it_seeds])
+@pytest.mark.parametrize(
+    "f",
+    [
+        programs.seeds_numpys_generator,
+        programs.draws_before_it_seeds,
+        programs.seeds_in_a_branch,
+        programs.seeds_in_each_round,
+    ],
+)
 def test_numpys_generator_goes_on_as_python_leaves_it(f: Any) -> None:
     """Whether a program or Python has run the call, or a trace has come to nothing."""
     hot, found = front(f), []

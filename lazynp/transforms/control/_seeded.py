@@ -4,6 +4,7 @@ The function keeps such a generator to itself, and it begins anew in each call. 
 each time, and what it draws is a constant of the program. A body that is staged may run many times:
 there, only a generator that is made within draws. NumPy's own generator, which `np.random.seed`
 sets, is everybody's: it gets its state back after a trace, and a program leaves it as Python would.
+So each call must seed it.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ def _seed(function: Any, *args: Any, **kwargs: Any) -> None:
     given = [*args, *kwargs.values()]
     if len(given) != 1 or not isinstance(given[0], _SEEDS):
         raise CannotStage("calls `seed`, which may change objects")
+    if session.depth > 1:  # then it is not known whether a call seeds
+        raise CannotStage("calls `seed` in a branch or a loop")
     if session.reseeded is None:
         session.reseeded = _shared().get_state(legacy=False)
     function(*args, **kwargs)

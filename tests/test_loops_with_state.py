@@ -176,6 +176,25 @@ def test_a_program_that_needs_more_numbers_runs_fewer_rounds(
     assert True in ends and False in ends
 
 
+def kind_of(generator: Any, name: str, args: Any, dtype: str, count: int) -> Any:
+    """A method of a generator, of which so many words were read ahead."""
+    draw = _draw.Draw(getattr(generator, name), args, {})
+    draw.dtype = numpy.dtype(dtype)
+    source = _tapes.Source(generator)
+    source.read(count)
+    kind = _tapes.Kind(draw, source, 0)
+    kind.describe(lambda _: None)
+    return kind
+
+
+def filled(kind: Any, dtype: str, count: int) -> list[Any]:
+    """Its tables."""
+    dtypes = [dtype, "i8", "i8", dtype, "i8"][: kind.tables]
+    tables = [_tapes.room(count, 1, numpy.dtype(d)) for d in dtypes]
+    kind.fill(count, tables, lambda _: None)
+    return tables
+
+
 @pytest.mark.parametrize("kind", ["PCG64", "MT19937", "SFC64"])
 def test_tables_are_what_the_generator_draws(kind: str) -> None:
     """For each place of the stream, with half a word left and without."""
@@ -210,18 +229,10 @@ def test_tables_that_are_made_at_once_are_those_of_single_draws(
     count = 20_000
     found = []
     for once in (True, False):
-        draw = _draw.Draw(getattr(generator, name), args, {})
-        draw.dtype = numpy.dtype(float)
-        source = _tapes.Source(generator)
-        source.read(count)
-        kind = _tapes.Kind(draw, source, 0)
-        kind.describe(lambda _: None)
+        kind = kind_of(generator, name, args, "f8", count)
         kind._is_plain = once
-        dtypes = ["f8", "i8", "i8", "f8", "i8"][: kind.tables]
-        tables = [_tapes.room(count, 1, numpy.dtype(d)) for d in dtypes]
-        kind.fill(count, tables, lambda _: None)
+        found.append(filled(kind, "f8", count))
         assert kind._is_plain == once
-        found.append(tables)
     for a, b in zip(*found, strict=True):
         numpy.testing.assert_array_equal(a, b)
 
@@ -240,15 +251,8 @@ def test_an_algorithm_that_is_not_numpys_is_not_believed(monkeypatch: pytest.Mon
 def _check_tables(generator: Any, name: str, args: Any, dtype: str) -> None:
     count = 300
     getattr(generator, name)(*args)  # it may leave something
-    draw = _draw.Draw(getattr(generator, name), args, {})
-    draw.dtype = numpy.dtype(dtype)
-    source = _tapes.Source(generator)
-    source.read(count)
-    kind = _tapes.Kind(draw, source, 0)
-    kind.describe(lambda _: None)
-    dtypes = [dtype, "i8", "i8", dtype, "i8"][: kind.tables]
-    tables = [_tapes.room(count, 1, numpy.dtype(d)) for d in dtypes]
-    kind.fill(count, tables, lambda _: None)
+    kind = kind_of(generator, name, args, dtype, count)
+    tables, source = filled(kind, dtype, count), kind.source
     start, state = source.now(), [0, count, source.left is not None, 0]
     for at in range(0, count - 20, 7):
         for has, kept in ((0, count), (1, at)) if kind.tables > 2 else ((0, count),):

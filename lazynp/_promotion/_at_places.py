@@ -18,7 +18,7 @@ from lazynp._promotion._tape import Tape
 _STEPS = 16  # by which the bound of a layer is found: 2**-16 of its words are asked for in vain
 _PROBE = 2**40  # a number by which the factor of a layer is read off
 # of the words: bits below the layer's, below the sign's, below the number's, and of the number
-_LAYOUTS = {"standard_normal": (0, 8, 9, 52), "standard_exponential": (3, None, 11, 53)}
+LAYOUTS = {"standard_normal": (0, 8, 9, 52), "standard_exponential": (3, None, 11, 53)}
 
 
 def integers(words: np.ndarray, low: int, count: int, halves: bool) -> Any:
@@ -44,7 +44,7 @@ def ziggurat(words: np.ndarray, name: str) -> Any:
     read.
     """
     factors, bounds = _layers(name)
-    layer, sign, first, bits = _LAYOUTS[name]
+    layer, sign, first, bits = LAYOUTS[name]
     which = ((words >> np.uint64(layer)) & np.uint64(255)).astype(np.intp)
     number = (words >> np.uint64(first)) & np.uint64(2**bits - 1)
     values = number.astype(float) * factors[which]
@@ -95,7 +95,7 @@ def _layers(name: str) -> tuple[np.ndarray, np.ndarray]:
     """The factor of each layer, and the largest number that is known to lie within; -1: none. A
     tape tells, for such a number is all that is read.
     """
-    layer, _, first, bits = _LAYOUTS[name]
+    layer, _, first, bits = LAYOUTS[name]
     heads = np.arange(256, dtype=np.uint64) << np.uint64(layer)
     low, high = np.full(256, -1), np.full(256, 2**bits)
 

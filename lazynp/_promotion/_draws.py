@@ -44,7 +44,7 @@ _FLOAT = np.dtype(np.float64)
 
 _OTHERS = {"seed", "set_state", "get_state", "bytes", "shuffle", "spawn", "test"}
 _INSIDE = {"bit_generator", "_bit_generator", "_generator", "_poisson_lam_max"}  # show the state
-_STANDARD = {
+STANDARD = {
     "normal": "standard_normal",
     "uniform": "random",
     "exponential": "standard_exponential",
@@ -105,7 +105,7 @@ class Draws:
 
     def _draw(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = method.__name__
-        if name in _STANDARD and any(map(self._moves, (*args, *kwargs.values()))):
+        if name in STANDARD and any(map(self._moves, (*args, *kwargs.values()))):
             return self._scaled(method, args, kwargs)
         if name == "integers" and any(map(self._moves, (*args, *kwargs.values()))):
             return self._bounded(method, args, kwargs)
@@ -204,7 +204,7 @@ class Draws:
             if np.broadcast_shapes(shape, whole) != whole:
                 raise CannotStage(f"`{name}` of another shape than its arguments")
             shape = whole
-        standard = getattr(method.__self__, _STANDARD[name])
+        standard = getattr(method.__self__, STANDARD[name])
         alone = size is None and not shape
         drawn = _double(self._draw(standard, () if alone else (shape,), {}))
         scale = parts[-1]
@@ -381,7 +381,7 @@ class CalledDraws(Draws):
 
 def _fill(generator: Any, name: str, given: dict[str, Any], table: Any) -> None:
     """Draw so many numbers at once."""
-    standard = _STANDARD.get(name, name)
+    standard = STANDARD.get(name, name)
     if standard not in _INTO or not isinstance(generator, np.random.Generator):
         table[...] = getattr(generator, name)(size=table.shape, **given)
         return

@@ -418,7 +418,7 @@ def copies(
 
 
 def _nothing(aval: Aval) -> Any:
-    """An array of one element, which stands everywhere. (That nobody writes it is not its own.)"""
+    """Zeros of this type in the memory of one. Nothing runs on them, so nothing writes them."""
     return np.broadcast_to(np.zeros((), aval.dtype), aval.shape)
 
 

@@ -274,10 +274,16 @@ def _refusal(loop: Loop) -> str:
         if not all(isinstance(n, kinds) for n in ast.walk(s.target)):
             return "it binds other things than variables"
         loop.counters, loop.variables = _counters(s.target, s.iter), names(s.target).stores
-    loop.body, loop.blocks, loop.tries = without_blocks(s.body)
-    loop.body = _without_deletions(plainer([*_binding_test(s), *loop.body]), loop.variables)
+    plain = plainer([s])[-1]
+    if isinstance(plain, ast.While) and binds(plain.test):
+        return "its condition binds names, and it has an `else`"
+    loop.body, loop.blocks, loop.tries = without_blocks(plain.body)  # type: ignore[attr-defined]
+    loop.body = _without_deletions(loop.body, loop.variables)
     head = [loop.test] if loop.test is not None else []
-    loop.stored = names(*loop.body).stores | loop.variables
+    stores = names(*loop.body).stores
+    if loop.variables & stores:
+        return "the loop binds its own variable"
+    loop.stored = stores | loop.variables
     parts = [n for part in (*head, *_of_programs(loop.body, loop)) for n in ast.walk(part)]
     calls = [n for n in parts if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
     at_once = {id(a) for n in calls if n.func.id in _CONSUME for a in n.args}  # type: ignore
@@ -285,11 +291,9 @@ def _refusal(loop: Loop) -> str:
         is_later = isinstance(part, ast.GeneratorExp) and id(part) not in at_once
         if isinstance(part, _REFUSED) or is_later or _is_busy(part):
             return f"line {part.lineno}: {type(part).__name__}"  # type: ignore
-    if loop.variables & names(*loop.body).stores:
-        return "the loop binds its own variable"
-    plain = appending(loop.body)
-    bound = names(*plain, *head).stores | loop.variables
-    loop.grown = {path for path in grown(plain) if root_of(path) not in bound}
+    body = appending(loop.body)
+    bound = names(*body, *head).stores | loop.variables
+    loop.grown = {path for path in grown(body) if root_of(path) not in bound}
     loop.joins = joins_in(loop.body, *head)
     return ""
 
@@ -301,14 +305,6 @@ def _is_busy(part: ast.AST) -> bool:
         or isinstance(n, ast.Expr) and not isinstance(n.value, ast.Constant)
         for n in ast.walk(part)
     )  # fmt: skip
-
-
-def _binding_test(s: ast.For | ast.While) -> list[ast.stmt]:
-    """The condition of a `while` loop that binds names, as the first statement of a round."""
-    if isinstance(s, ast.For) or not binds(s.test):
-        return []
-    end = ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
-    return [ast.fix_missing_locations(ast.copy_location(end, s.test))]
 
 
 def _without_deletions(body: list[ast.stmt], variables: set[str]) -> list[ast.stmt]:

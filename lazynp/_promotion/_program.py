@@ -31,6 +31,7 @@ from lazynp.transforms.control import CannotStage, converted, left_behind, sessi
 
 UNROLLED = 200  # equations that unrolling a loop may add
 EQUATIONS = 800  # of the whole program: more take too long to compile
+LIGHT = 1 << 25  # bytes that are copied once more, so that a program can be timed again
 TRACING = 0.5  # seconds that a trace may take; most take a tenth of that
 
 # of an array: what these give, or whether that is a view, depends on strides
@@ -135,8 +136,8 @@ class Program:
                 self(empty, empty, list(objects))
         except lowering.Unfinished as unfinished:
             return None if unfinished.work.done else unfinished.work
-        except Exception:  # the trial will meet it, too
-            return None
+        except Exception:
+            pass  # the trial will meet it, too
         return None
 
     def outcome(self, leaves: list[Any], back: Any = ()) -> Any:
@@ -152,8 +153,15 @@ class Program:
 
     def bytes_written(self, leaves: list[Any]) -> int:
         """Of these arguments, the bytes of those that it writes."""
-        arrays = [x for x in leaves if type(x) is NDArray]
-        return sum(x.nbytes for k, x in enumerate(arrays) if k in self.written)
+        arrays, written = [x for x in leaves if type(x) is NDArray], self.written
+        return sum(x.nbytes for k, x in enumerate(arrays) if k in written)
+
+    def trial_copies(self, leaves: list[Any]) -> list[list[Any]]:
+        """What a trial runs on, and what to time the program on again: that is the same again where
+        copies are large.
+        """
+        many = 2 if self.bytes_written(leaves) <= LIGHT else 1
+        return [copies(leaves, written=self.written) for _ in range(many)]
 
     def _captured(self) -> list[Array]:
         return [x for traced in self._jitted._cache.values() for x in traced.captured]

@@ -27,14 +27,14 @@ from lazynp._promotion._committing import Committing
 from lazynp._promotion._compared import check_same, have_drawn
 from lazynp._promotion._draws import Draws
 from lazynp._promotion._gains import Gains, Slower
-from lazynp._promotion._given import computed, copies
+from lazynp._promotion._given import computed
 from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop, describe
 from lazynp._promotion._program import Program
 from lazynp._promotion._ready import Form, Ready, forget, keep
 from lazynp._promotion._taken import Taken
 from lazynp._promotion._tracing import NEVER, Tracing
-from lazynp._promotion._trials import LIGHT, may_run
+from lazynp._promotion._trials import may_run
 from lazynp._promotion._tuples import Tuples
 from lazynp._promotion._variables import Variables, grown_in, value_of
 from lazynp.functions.tools import materialize
@@ -230,9 +230,7 @@ class Running(Committing):
         self._flags = {n for n in self.loop.flags if type(value_of(n, frame)) is bool}
         self._lengths = {n: len(of) for n, of in self._lists(frame).items()}
         computed(given.varying)
-        self._inputs = [copies(given.varying, written=program.written)]
-        if program.bytes_written(given.varying) <= LIGHT:
-            self._inputs.append(copies(given.varying, written=program.written))
+        self._inputs = program.trial_copies(given.varying)
         if self._draws is not None:
             value = lambda n: value_of(n, frame)  # noqa: E731
             self._numbers, self._states = self._draws.ahead(count, value)

@@ -23,6 +23,7 @@ from lazynp._array import new_array
 from lazynp._fronts import BUILT
 from lazynp._node import leaf
 from lazynp._promotion import _at_places as at
+from lazynp._promotion._draws import STANDARD
 from lazynp._promotion._tape import Tape
 from lazynp.transforms.control import CannotStage
 
@@ -35,13 +36,6 @@ _OTHERS = {"random", "random_sample", "ranf", "sample", "rand", "uniform", "rand
            "triangular", "weibull", "pareto", "power", "laplace", "gumbel", "logistic",
            "rayleigh", "standard_cauchy", "binomial", "tomaxint"}  # fmt: skip
 _DOUBLES = {"random", "random_sample", "ranf", "sample", "rand"}
-# methods of `Generator`, and whose numbers they move and scale
-_ZIGGURATS = {
-    "standard_normal": "standard_normal",
-    "normal": "standard_normal",
-    "standard_exponential": "standard_exponential",
-    "exponential": "standard_exponential",
-}
 _SEVERAL = 16  # draws that are compared with those of NumPy
 _MIXED = 0.02  # of the draws that begin with half a word and need another one
 
@@ -240,8 +234,9 @@ class Kind:
 
     def _standard(self, count: int, value: Any) -> tuple[Any, Any, Any] | None:
         """Standard numbers, moved and scaled, all at once; None if NumPy must be asked for each."""
-        name = _ZIGGURATS.get(self.draw.method.__name__)
-        if name is None or self.source.narrow or self.draw.shape or not self._is_plain:
+        method = self.draw.method.__name__
+        name = STANDARD.get(method, method)
+        if name not in at.LAYOUTS or self.source.narrow or self.draw.shape or not self._is_plain:
             return None
         values, read, unclear = at.ziggurat(self.source.words[:count], name)
         found = _moved(self.draw, values, value), read, np.zeros(count, np.int64)

@@ -44,7 +44,6 @@ _SLOW = 2.0  # a call is slow that takes so many times as long as the one before
 _UNFIT = 3  # slow calls: after so many, the program does not fit
 _WORTH_WAITING = 4.0  # times as long as compiling
 _DOUBTFUL = 12.0  # calls of Python's, before the trial of a function whose loops have lost
-LIGHT = 1 << 25  # bytes that are copied once more, so that a program can be timed again
 _PARTS = 8  # of a program that are compiled in the background, before it is waited for
 _IN_BACKGROUND = 0.25  # of the price, since Python goes on; but the end of the process waits
 _ATTEMPTS = 5  # traces, while it turns out which attributes are read, and which numbers vary
@@ -376,9 +375,7 @@ class Trials:
         leaves, originals, objects = given.leaves, given.originals, given.objects
         computed(originals)
         written = program.written
-        first, second = copies(leaves, written=written), None
-        if program.bytes_written(leaves) <= LIGHT:
-            second = copies(leaves, written=written)
+        first, *more = program.trial_copies(leaves)
         before = [attributes(x) or {} for x in objects]
         made, begin = (JIT.traces, STATS.compiles), _clock.now()
         want = materialize(self.plain(*args, **kwargs))
@@ -406,9 +403,9 @@ class Trials:
                     raise CannotStage("its results differ")
                 long = python > SECONDS  # so noise matters less, and runs cost more
                 for left in reversed(range(1 if long else _RUNS)):
-                    if second is None or long and compiled > _LOST * python:
+                    if not more or long and compiled > _LOST * python:
                         break
-                    given_again = copies(second, written=written) if left else second
+                    given_again = copies(more[0], written=written) if left else more[0]
                     begin = _clock.now()
                     program(given_again, originals, objects)
                     compiled = _clock.since(begin)

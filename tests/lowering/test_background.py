@@ -18,7 +18,7 @@ import pytest
 
 import lazynp as np
 from lazynp import lowering
-from lazynp._promotion import _function, _given, _running, _trials, taken
+from lazynp._promotion import _function, _given, _program, _trials, taken
 from lazynp.lowering import _background
 from lazynp.lowering._background import Unfinished, result_of, unfinished_allowed
 from tests.promoting import front, promoting
@@ -267,8 +267,7 @@ def test_large_arrays_are_copied_once(
     """For a program that writes them: it is timed by its only run, or by another one on the same
     copies.
     """
-    monkeypatch.setattr(_trials, "LIGHT", 100)
-    monkeypatch.setattr(_running, "LIGHT", 100)
+    monkeypatch.setattr(_program, "LIGHT", 100)
     u = np.ones(30)
     with promoting():
         hot = front(relaxed)

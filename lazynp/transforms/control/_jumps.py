@@ -17,6 +17,7 @@ from lazynp.transforms.control._names import (
     Thrown,
     Unsupported,
     always,
+    binds,
     inside,
     jumps,
     thrown,
@@ -73,7 +74,8 @@ class Jumps:
             if isinstance(s, ast.If) and _leaves([s]):
                 return [*out, *self._if(s, rest, flags)]
             if isinstance(s, (ast.For, ast.While)):
-                s = _without_bindings(s)
+                if isinstance(s, ast.While) and binds(s.test):  # and there is an `else`: `_plainer`
+                    raise Unsupported
                 made, jumping = self._loop(s, flags)
                 out += made
             elif isinstance(s, ast.With) and _leaves([s]):
@@ -174,18 +176,6 @@ class Jumps:
 def _leaves(statements: Sequence[ast.stmt]) -> bool:
     """Whether the statements contain a jump, or an exception for a handler, that leaves them."""
     return jumps(statements) or bool(thrown(statements))
-
-
-def _without_bindings(s: ast.For | ast.While) -> ast.For | ast.While:
-    """`while test: ...`, if the test binds names, is `while True: if not test: break; ...`."""
-    if isinstance(s, ast.For) or not any(isinstance(n, ast.NamedExpr) for n in ast.walk(s.test)):
-        return s
-    if s.orelse:
-        raise Unsupported
-    made, end = copy.copy(s), ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
-    made.test = ast.copy_location(ast.Constant(True), s.test)
-    made.body = [ast.fix_missing_locations(ast.copy_location(end, s)), *s.body]
-    return made
 
 
 def _gives(body: Sequence[ast.stmt]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from lazynp.transforms.control._names import binds
 from lazynp.transforms.control._trees import copied
 
 _SUBJECT = ".subject"
@@ -64,16 +65,14 @@ class _Plainer(ast.NodeTransformer):
         return [*before, node] if before else node
 
     def visit_While(self, node: ast.While) -> Any:
-        """`while True: assign; if not test: break; ...`"""
-        self.generic_visit(node)
-        before: list[ast.stmt] = []
-        test = _taken_out(copied(node.test), before)
-        if not before or node.orelse:  # a `break` in `else` is that of a loop around this one
-            return node
-        end = ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], [])
-        node.test = ast.copy_location(ast.Constant(True), test)
-        node.body = [*before, _at(end, test), *node.body]
-        return node
+        """`while True: if not test: break; ...`, if the test binds names and there is no `else`: a
+        `break` there is that of a loop around this one.
+        """
+        if binds(node.test) and not node.orelse:
+            end = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
+            node.body = [_at(end, node.test), *node.body]
+            node.test = ast.copy_location(ast.Constant(True), node.test)
+        return self.generic_visit(node)
 
     def visit_Match(self, node: ast.Match) -> Any:
         self.generic_visit(node)

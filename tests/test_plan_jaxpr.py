@@ -62,7 +62,7 @@ for k in range(6):
     want = numpy.arange(4, dtype="f4") * (k + 0.5) + numpy.arange(3)[:, None]
     numpy.testing.assert_array_equal(x * (k + 0.5) + numpy.arange(3)[:, None], want)
 assert np.stats().compiles == before
-"""  # in a process of its own: no other test has met the form
+"""  # in a process of its own: what other tests have recorded may be flushed within the expression
 
 
 def test_a_slot_that_varies_is_an_operand() -> None:

@@ -131,6 +131,9 @@ class InPlaceWriter(Writer):
         value = value.replace("v_", "1")  # the region itself
         if self.space[x].dtype == bool and value[0] == "[":  # the truth of a list
             value = "1"
+        if "==" in index and value in self.space:
+            # NumPy stores by a mask while it reads: where memory is the same, this is the order
+            value = f"np.array({value})"
         operator = self.random.choice(["=", "=", "=", self.random.choice(_OPERATORS)])
         return f"{x}[{index}] {operator} {value}"
 
@@ -252,6 +255,8 @@ class InPlaceWriter(Writer):
                  "{0}.view('u1')", "np.ravel({0}, 'K')", "{0}.reshape({0}.shape[::-1])",
                  "np.lib.stride_tricks.sliding_window_view({0}, 2, 0)", "list({0})[-1]",
                  "{0}.ravel('F')", "{0}.reshape(-1, order='F')", "np.unstack({0})[0]"]  # fmt: skip
+        if self.space[x].dtype == bool and not self.space[x].ndim:
+            forms.remove("{0}.view('u1')")  # here a bool's byte is 0 or 1, not what was written
         return self.fresh(self.random.choice(forms).format(x))
 
     def swap(self) -> str:

@@ -62,6 +62,11 @@ _WRONG = [  # setup, statement
     ("x = np.full(2, 2, 'i2')", "np.ones(3, 'u8').compress([1, 0, 1], out=x)"),
     ("x = np.ones((3, 3))", "np.ones((4, 3), 'i1').T.argmax(axis=1, out=x.diagonal())"),
     ("x = np.zeros((2, 0))", "np.compress([True, False, True], x, axis=0)"),
+    ("x = np.zeros(3, 'u1'); x.flags.writeable = False", "np.matmul([1], [2], out=x)"),
+    ("x = np.zeros(3, 'u1'); x.flags.writeable = False", "np.vecdot([1.5], [2], out=x)"),
+    ("x = np.lib.stride_tricks.sliding_window_view(np.ones(4), 2)[1:]", "x.flags.writeable = True"),
+    ("x = np.lib.stride_tricks.as_strided(np.ones(4), writeable=False)[1:]",
+     "x.flags.writeable = True"),
 ]  # fmt: skip
 _RIGHT = [
     ("x = np.arange(6).reshape(2, 3)", "x.resize((3, 2))"),

@@ -18,7 +18,7 @@ from lazynp.functions._contract import Labels, contract, ordered_labels
 from lazynp.functions._eager import by_method
 from lazynp.functions._foreign import elsewhere, overridden
 from lazynp.functions._host import host_into, needs_host
-from lazynp.functions._operands import as_array, cast, plain, scalar_if_0d, store
+from lazynp.functions._operands import as_array, cast, check_writeable, plain, scalar_if_0d, store
 from lazynp.functions._ufunc import ufunc
 from lazynp.primitives import contraction, shaping
 
@@ -116,6 +116,8 @@ def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Gener
         if out is Ellipsis:  # as None, but never a scalar
             given = {"keepdims": keepdims, "casting": casting, "dtype": dtype}
             return plain(function(x, y, axes=axes, axis=axis, signature=signature, **given))
+        if out is not None:
+            check_writeable(out)
         if name == "matmul" and _is_plain(out, axes, axis, keepdims, dtype, signature):
             numbers = direct(x.aval, y.aval)
             if numbers is not None:

@@ -36,7 +36,7 @@ from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node
 from lazynp._recorder import Recorder, known, local, staged
 from lazynp._stale import note
 from lazynp._steps import Basic, Field, Slice, basic_slice
-from lazynp._strides import WARNS, laid_out, may_write, order_of_strides
+from lazynp._strides import laid_out, may_write, order_of_strides
 from lazynp._trace import on_host, record_traced
 from lazynp._values import there, watched
 from lazynp._views import view
@@ -235,7 +235,7 @@ def _view_along(self: Array, step: Any, node: Node, got: Node) -> Array:
 
 def _inherited(flags: dict[str, Any]) -> dict[str, Any] | None:
     found = flags.get("readonly")
-    return {"readonly": WARNS if found == WARNS else True} if found else None
+    return {"readonly": found} if found else None
 
 
 def _new_entry(aval: Aval, key: Any, index: Any) -> Any:

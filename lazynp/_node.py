@@ -63,7 +63,7 @@ class Op:
     scalar: bool  # the result is 0-d
     bounds: tuple[int, int] | None  # the range for a Python int operand (NEP 50)
     first_start: int  # operands from here on are start indices
-    reuses: bool  # by reference, it may write into its first operand if nobody else reads that
+    reuses: tuple[int, ...]  # by reference, it may write into these operands if nobody reads them
     cost: tuple[float, float, float] | None  # see _plan
     gain: float  # microseconds that it may gain by not running eagerly
     small: bool  # on its own, it gains no more than a flush costs, even if it has to copy
@@ -122,7 +122,7 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.gain = math.inf if op.host else _gain(primitive, params, explicit, outs)
     copies = primitive.kind == "update" and explicit[0].nbytes > _COPIED
     op.small = op.gain <= _cost.CUT and not copies
-    op.reuses = _may_reuse(primitive, params, ins, op.aval, op.inplace)
+    op.reuses = _reused(op)
     op.direct = not op.reuses and not op.free
     return op
 
@@ -137,7 +137,8 @@ def _without_values(op: Op, outs: tuple[Aval, ...]) -> Op:
     op.free = op.primitive.free
     op.reference, op.inplace = op.primitive.reference, None
     op.cost, op.gain = (0.0, 0.0, 0.0), math.inf
-    op.small = op.reuses = op.direct = False
+    op.small = op.direct = False
+    op.reuses = ()
     return op
 
 
@@ -162,15 +163,19 @@ def _gain(
 _WORTH_REUSING = 1 << 16  # bytes: below, allocating is faster than finding out who holds the memory
 
 
-def _may_reuse(
-    primitive: Rules, params: Params, ins: tuple[In, ...], aval: Any, inplace: Any
-) -> bool:
-    return (
-        inplace is not None
-        and ins[0] is aval
-        and (aval.nbytes >= _WORTH_REUSING or primitive.kind == "update")
-        and params.get("mode", "set") == "set"  # accumulation cannot be repeated
-    )
+def _reused(op: Op) -> tuple[int, ...]:
+    """Places of operands whose memory the result may take. A ufunc may write into any of them."""
+    primitive, ins, aval = op.primitive, op.ins, op.aval
+    if (
+        op.inplace is None
+        or primitive.multiple_results
+        or aval.nbytes < _WORTH_REUSING
+        and primitive.kind != "update"
+        or op.params.get("mode", "set") != "set"  # accumulation cannot be repeated
+    ):
+        return ()
+    most = len(ins) if type(op.reference) is np.ufunc else 1
+    return tuple([k for k in range(most) if ins[k] is aval])
 
 
 def hosted(primitive: Rules, params: Params, but: str = "") -> bool:
@@ -363,8 +368,8 @@ def _projection(avals: tuple[Aval, ...], index: int) -> Op:
 def _plain_op(primitive: Rules, params: Params, ins: tuple[Aval, ...], aval: Any) -> Op:
     op = Op()
     op.primitive, op.params, op.ins, op.explicit, op.aval = primitive, params, ins, ins, aval
-    op.free = op.host = op.reuses = op.small = op.sized = op.scalar = False
-    op.direct = True
+    op.free = op.host = op.small = op.sized = op.scalar = False
+    op.direct, op.reuses = True, ()
     op.bounds, op.first_start = None, len(ins)
     op.gain = 0.0
     op.inplace = op.cost = None

@@ -236,7 +236,7 @@ class StagingRecorder(Recorder):
 
     __slots__ = (
         "level", "outer", "handles", "aliases", "inputs", "effects", "ranges", "checked", "_own",
-        "_counted", "_fresh", "fuses", "picked", "windows", "sizes", "thread",
+        "_counted", "_fresh", "dependent", "fuses", "picked", "windows", "sizes", "thread",
     )  # fmt: skip
 
     borrowed = 0  # arrays so far, in all threads
@@ -262,6 +262,7 @@ class StagingRecorder(Recorder):
         self._own: set[int] = set()
         self._counted = 0
         self._fresh: dict[int, Node] = {}  # nodes of handles made during this trace
+        self.dependent: dict[int, Node] = {}  # nodes that depend on inputs, as far as was asked
 
     def choose(self) -> None:
         self.backend = RECORD

@@ -146,7 +146,7 @@ def _run(nodes: list[Node], asked: Node | None) -> None:
                 nodes[i] = node = None  # type: ignore[call-overload]
                 continue
             op = node[OP]
-            if not op.direct and not (op.reuses and not only_here(node[ARGS], 0)):
+            if not op.direct and not (op.reuses and not _any_here(node[ARGS], op.reuses)):
                 x = y = None  # no reference count includes this loop's variables
                 if node is asked or not is_parked(op):
                     _store(node)
@@ -199,35 +199,45 @@ def _store_checked(node: Node) -> None:
         raise nan_error(name, node[CODE], node[OFFSET])
 
 
+def _any_here(args: Any, places: tuple[int, ...]) -> bool:
+    """Whether nobody else refers to one of these operands."""
+    return any([only_here(args, k) for k in places])
+
+
 _FIRST = itemgetter(0)
 _TWICE = (np.maximum, np.minimum)  # may run twice, and take `out` by name
 
 
 def _store(node: Node) -> None:
-    """Compute the node's value, in the memory of its first operand if nobody else will read that.
+    """Compute the node's value, in the memory of an operand if nobody else will read that.
 
     An interruption must find either the value stored or the step repeatable.
     """
     op, args = node[OP], node[ARGS]
-    if op.reuses and only_here(args, 0) and args[0][VALUE] is not None:
-        host(args[0])
-        if owned(args[0]):
-            value = args[0][VALUE]
-            rest = [operand(a) for a in args[1:]]
-            if op.primitive.adds:  # running it twice would be wrong, as below
-                part, u = op.inplace(value, *rest)
-                done = zip((value,), map(np.add, (part,), (u,), (part,)))
-                node[VALUE:CODE] = map(_FIRST, done)
+    for place in op.reuses:
+        if only_here(args, place) and args[place][VALUE] is not None:
+            host(args[place])
+            if owned(args[place]):
+                _store_into(node, place)
                 return
-            if (
-                type(op.reference) is np.ufunc and op.reference not in _TWICE
-            ):  # running `x += 1` twice would be wrong, so call and store in one step
-                node[VALUE:CODE] = map(op.reference, (value,), *[(x,) for x in rest], (value,))
-            else:
-                node[VALUE] = op.inplace(value, *rest)
-            return
     result = op.reference(*[operand(a) for a in args])
     node[VALUE] = result[()] if type(result) is np.ndarray and result.ndim == 0 else result
+
+
+def _store_into(node: Node, place: int) -> None:
+    """Compute the node's value in the memory of this operand."""
+    op = node[OP]
+    values = [operand(a) for a in node[ARGS]]
+    if op.primitive.adds:  # running it twice would be wrong, as below
+        part, u = op.inplace(*values)
+        done = zip(values[:1], map(np.add, (part,), (u,), (part,)))
+        node[VALUE:CODE] = map(_FIRST, done)
+    elif type(op.reference) is not np.ufunc:
+        node[VALUE] = op.inplace(*values)
+    elif op.reference in _TWICE:
+        node[VALUE] = op.reference(*values, out=values[place])
+    else:  # running `x += 1` twice would be wrong, so call and store in one step
+        node[VALUE:CODE] = map(op.reference, *[(x,) for x in values], (values[place],))
 
 
 def operand(a: Any) -> Any:

@@ -38,6 +38,8 @@ def show_callers(note: Callable[[int], None]) -> None:
     x = new_array(leaf(np.ones(1)))
     for function, other in _BINARY:
         _show(note, function, other, (x, x))
+        if other is not operator.matmul:  # of numbers there is none
+            _show(note, function, other, (1.0, x))
     for function, other in _UNARY:
         _show(note, function, other, (x,))
 

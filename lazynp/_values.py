@@ -11,7 +11,7 @@ import numpy as np
 
 from lazynp import _errstate, _reference
 from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._flush import below, has_rule, host_value
+from lazynp._flush import has_rule, host_value
 from lazynp._node import ARGS, OP, VALUE, Node, Tracer, aval_of_node
 from lazynp._recorder import StagingRecorder, local
 
@@ -94,9 +94,31 @@ def knowable(node: Node) -> bool:
     recorder = local.recorder
     while isinstance(recorder, StagingRecorder):
         if recorder.owns(node):
-            return node[OP] is not None and all(map(has_rule, below(node)))
+            return not _depends(node, recorder.dependent)
         recorder = recorder.outer
     return True
+
+
+def _depends(node: Node, dependent: dict[int, Node]) -> bool:
+    """Whether a node depends on an input of the staged function. dependent: nodes that do, by id. A
+    walk ends at them, so asking for each operation of a long trace takes linear time.
+    """
+    if id(node) in dependent or not has_rule(node):
+        return True
+    seen, path = {id(node)}, [(node, iter(node[ARGS] or ()))]
+    while path:
+        for a in path[-1][1]:
+            if type(a) is not list or a[VALUE] is not None or id(a) in seen:
+                continue
+            if id(a) in dependent or not has_rule(a):
+                dependent.update([(id(n), n) for n, _ in path])
+                return True
+            seen.add(id(a))
+            path.append((a, iter(a[ARGS] or ())))
+            break
+        else:
+            path.pop()
+    return False
 
 
 def extent(node: Node) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-_LONG = 1000.0  # microseconds by NumPy, as estimated: shorter runs are left to the estimate
+_LONG = 200.0  # microseconds by NumPy, as estimated: shorter runs are left to the estimate
 _CALL = 1e8  # and more: no estimate, but a call that is always compiled
 _RUNS = 4  # of the program; the first meets cold caches and fresh memory, and does not count
 _MARGIN = 1.2  # machines are noisy

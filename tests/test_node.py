@@ -145,18 +145,20 @@ MANY = 1 << 14  # elements: more than is worth reusing
     "primitive, params, ins, expected",
     [
         # (free, host, scalar, reuses, direct)
-        (ADD, {}, (aval(3), aval(3)), (False, False, False, False, True)),
-        (ADD, {}, (aval(MANY), float), (False, False, False, True, False)),
-        (ADD, {}, (aval(1), aval(MANY)), (False, False, False, False, True)),  # would not fit
-        (ADD, {}, (aval(MANY, dtype="f4"), aval(MANY)), (False, False, False, False, True)),
-        (ADD, {}, (aval(), aval()), (False, False, True, False, True)),
-        (ADD, {}, (aval(3, dtype=">f8"), float), (False, True, False, False, True)),
-        (ADD, {}, (aval(3, dtype="O"), int), (False, True, False, False, True)),
+        (ADD, {}, (aval(3), aval(3)), (False, False, False, (), True)),
+        (ADD, {}, (aval(MANY), float), (False, False, False, (0,), False)),
+        (ADD, {}, (float, aval(MANY)), (False, False, False, (1,), False)),
+        (ADD, {}, (aval(MANY), aval(MANY)), (False, False, False, (0, 1), False)),
+        (ADD, {}, (aval(1), aval(MANY)), (False, False, False, (1,), False)),  # one would not fit
+        (ADD, {}, (aval(MANY, dtype="f4"), aval(MANY)), (False, False, False, (1,), False)),
+        (ADD, {}, (aval(), aval()), (False, False, True, (), True)),
+        (ADD, {}, (aval(3, dtype=">f8"), float), (False, True, False, (), True)),
+        (ADD, {}, (aval(3, dtype="O"), int), (False, True, False, (), True)),
         (
             shaping.transpose,
             {"permutation": (1, 0)},
             (aval(2, 3),),
-            (True, False, False, False, False),
+            (True, False, False, (), False),
         ),
     ],
 )

@@ -50,14 +50,15 @@ static struct {
     void *python[OPERATORS]; /* Python's functions for operators in place, and of one operand */
 } slots;
 
-/* By operator, the callers of its slot where the interpreter runs it as an instruction; none: not
+/* By operator, and by whether the left operand is of another class (then the interpreter calls from
+   another place), the callers of its slot where the interpreter runs it as an instruction; none: not
    tried, or it cannot be told. */
-static Callers interpreter[OPERATORS];
+static Callers interpreter[OPERATORS][2];
 static int noting; /* 1: operators only note who calls; -1: who calls must be known from them */
 
-static void note_callers_of(int at, void **from)
+static void note_callers_of(int at, int reflected, void **from)
 {
-    Callers now = callers_from(from), *known = &interpreter[at];
+    Callers now = callers_from(from), *known = &interpreter[at][reflected];
     int common = common_callers(known, &now);
     if (noting > 0 && known->met)
         known->n = common;
@@ -71,15 +72,18 @@ static void note_callers_of(int at, void **from)
 }
 
 /* The operand of an operator that is lost after it, if it is worth having; else NULL. Borrowed. */
-Py_NO_INLINE static PyObject *temporary_among(int at, void **from, PyObject *x, PyObject *y)
+Py_NO_INLINE static PyObject *temporary_among(int at, int reflected, void **from, PyObject *x,
+                                              PyObject *y)
 {
     PyObject *found = memory_of_temporary(x) ? x : y && memory_of_temporary(y) ? y : NULL;
-    return found && have_called(&interpreter[at], from) ? found : NULL;
+    return found && have_called(&interpreter[at][reflected], from) ? found : NULL;
 }
 
-static inline PyObject *temporary_of(int at, void **from, PyObject *x, PyObject *y)
+static inline PyObject *temporary_of(int at, int reflected, void **from, PyObject *x, PyObject *y)
 {
-    return Py_REFCNT(x) == 1 || (y && Py_REFCNT(y) == 1) ? temporary_among(at, from, x, y) : NULL;
+    return Py_REFCNT(x) == 1 || (y && Py_REFCNT(y) == 1)
+               ? temporary_among(at, reflected, from, x, y)
+               : NULL;
 }
 
 static inline PyObject *call_front(PyObject *front, PyObject *const *args, size_t n)
@@ -102,19 +106,20 @@ static PyObject *operate(int at, PyObject *x, PyObject *y, void **from)
     int left = class_of(x), right = class_of(y);
     PyObject *out = NULL;
     if (noting) {
-        note_callers_of(at, from);
+        note_callers_of(at, left < 0, from);
         Py_RETURN_NOTIMPLEMENTED;
     }
     if (left >= 0 && slots.own[at][left]) {
         PyObject *args[2] = {x, y};
-        out = call_operator(slots.own[at][left], args, 2, temporary_of(at, from, x, y));
+        out = call_operator(slots.own[at][left], args, 2, temporary_of(at, 0, from, x, y));
         if (out != Py_NotImplemented)
             return out;
         Py_DECREF(out);
     }
     if (right >= 0 && right != left && slots.reflected[at][right]) {
         PyObject *args[2] = {y, x};
-        return call_operator(slots.reflected[at][right], args, 2, temporary_of(at, from, x, y));
+        return call_operator(slots.reflected[at][right], args, 2,
+                             temporary_of(at, left < 0, from, x, y));
     }
     Py_RETURN_NOTIMPLEMENTED;
 }
@@ -144,12 +149,12 @@ IN_PLACE_SLOTS(X)
     {                                                                                              \
         int class = class_of(x);                                                                   \
         if (noting) {                                                                              \
-            note_callers_of(AT_##slot, RETURN_ADDRESS);                                            \
+            note_callers_of(AT_##slot, 0, RETURN_ADDRESS);                                         \
             return Py_NewRef(x);                                                                   \
         }                                                                                          \
         if (class >= 0 && slots.own[AT_##slot][class])                                             \
             return call_operator(slots.own[AT_##slot][class], &x, 1,                               \
-                                 temporary_of(AT_##slot, RETURN_ADDRESS, x, NULL));                \
+                                 temporary_of(AT_##slot, 0, RETURN_ADDRESS, x, NULL));             \
         return ((unaryfunc)slots.python[AT_##slot])(x);                                            \
     }
 UNARY_SLOTS(X)

@@ -31,6 +31,7 @@ from lazynp.transforms.control import CannotStage, converted, left_behind, sessi
 
 UNROLLED = 200  # equations that unrolling a loop may add
 EQUATIONS = 800  # of the whole program: more take too long to compile
+_RECORDED = 2.5  # times as many are recorded, of which some are not used: then the trace ends
 LIGHT = 1 << 25  # bytes that are copied once more, so that a program can be timed again
 TRACING = 0.5  # seconds that a trace may take; most take a tenth of that
 
@@ -213,7 +214,7 @@ class Program:
         again = self.again(self._template, self._plain, list(leaves))
         before = [leaves[i]._node for i in self._template.apart]
         place = again.cells, again.objects, again.scopes
-        with session.strictly(UNROLLED, *place, self._until) as traced:
+        with session.strictly(UNROLLED, *place, self._until, _RECORDED * self.most) as traced:
             try:
                 out = self._called(again)
             except CannotStage:

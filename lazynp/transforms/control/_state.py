@@ -70,11 +70,14 @@ class Session(threading.local):
         self.recursive = 0  # calls of functions, by themselves, deep in staged bodies
         self.picks: dict[int, Any] = {}  # by id of an array that a branch has picked: see there
         self.until = math.inf  # seconds of this thread's when tracing ends, finished or not
+        self.most = math.inf  # operations, those included that nobody uses
 
     def check_time(self) -> None:
         """Call this where a trace comes by often."""
         if time.thread_time() > self.until:
             raise TooLong("tracing it takes too long")
+        if len(local.recorder.pending) > self.most:
+            raise TooLong("it records too many operations")
 
     def note_pick(self, made: Any, predicate: Any, old: tuple[Any, ...], nested: bool) -> None:
         """A branch has picked an array. old: those from before the branch, or None for a new one,
@@ -156,14 +159,15 @@ class Session(threading.local):
         objects: Iterable[Any],
         scopes: dict[int, dict[str, Any]],
         until: float = math.inf,
+        most: float = math.inf,
     ) -> Iterator[dict[int, FunctionType]]:
         """The whole function is like a staged body: what changes an object of Python's, or draws
         a random number, is refused. Gives the functions that were traced. (`tracing` ends it.)
 
         cells: stand for variables of functions around it. objects: may be changed. scopes: stand
-        for global names. until: see `until`; traces of inner functions keep it.
+        for global names. until, most: see there; traces of inner functions keep them.
         """
-        self.until = until
+        self.until, self.most = until, most
         self.limit, self.strict, self.cells, self.scopes = limit, {}, cells, scopes
         self.asked, self.drew, self.seeded, self.drawn = set(), False, {}, 0
         self.reseeded = None

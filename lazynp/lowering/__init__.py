@@ -19,7 +19,8 @@ from lazynp.lowering._background import (
     unfinished_allowed,
 )
 from lazynp.lowering._closing import at_last
-from lazynp.lowering._host import aligned_empty, is_aligned, keep_freed_memory, on_host
+from lazynp.lowering._heap import keep_freed_memory
+from lazynp.lowering._host import aligned_empty, is_aligned, on_host
 
 if TYPE_CHECKING:
     from lazynp.lowering._compiler import (

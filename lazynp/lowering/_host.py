@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 import mmap
 import os
-import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -35,36 +33,6 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
 def on_host() -> bool:
     """Whether buffers lie in host memory, so that reading them costs nothing."""
     return True
-
-
-_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # glibc calls these M_...
-# Bytes: larger arrays still go back to the system at once. Before 2.35, glibc allows the smaller.
-_LARGEST, _LARGEST_OLD = 256 << 20, 32 << 20
-_KEPT = 2  # times as much freed memory is kept at most
-_SHARE = 32  # of the machine's memory: the largest array that is kept
-
-
-def keep_freed_memory() -> None:
-    """Let the C library keep the memory of freed arrays for the next arrays.
-
-    By default, glibc returns free memory at the end of the heap to the system and takes it again a
-    moment later, page by page. A loop over arrays of 3 MB then takes twice as long, in NumPy and in
-    XLA alike. On 70 MB, NumPy's operations take twice as long, and compiled ones three times: only
-    NumPy asks for huge pages. If the user has set malloc's variables, that choice stands.
-    """
-    chosen = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
-    if sys.platform != "linux" or not os.environ.keys().isdisjoint(chosen):
-        return
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):  # another C library
-        return
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    largest = max(min(_LARGEST, machine // _SHARE), _LARGEST_OLD)
-    if not mallopt(_MMAP_THRESHOLD, largest):
-        largest = _LARGEST_OLD
-        mallopt(_MMAP_THRESHOLD, largest)
-    mallopt(_TRIM_THRESHOLD, max(_KEPT * largest, _LARGEST))
 
 
 _STACK = 8 << 20  # bytes of a thread's stack

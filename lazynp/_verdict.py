@@ -13,6 +13,7 @@ import math
 _LONG = 200.0  # microseconds by NumPy, as estimated: shorter runs are left to the estimate
 _CALL = 1e8  # and more: no estimate, but a call that is always compiled
 _RUNS = 4  # of the program; the first meets cold caches and fresh memory, and does not count
+_RUNS_LONG, _VERY_LONG = 2, 10000.0  # fewer of long runs, where noise matters less
 _MARGIN = 1.2  # machines are noisy
 
 
@@ -23,12 +24,13 @@ class Verdict:
     than NumPy was estimated to be. lost: NumPy shall make all runs.
     """
 
-    __slots__ = ("estimate", "numpys", "compiled", "runs", "asks", "lost")
+    __slots__ = ("estimate", "numpys", "compiled", "runs", "enough", "asks", "lost")
 
     def __init__(self, estimate: float) -> None:
         self.estimate = estimate
         self.numpys = self.compiled = math.inf
         self.runs = 0
+        self.enough = _RUNS_LONG if estimate >= _VERY_LONG else _RUNS
         self.asks = self.lost = False
 
     @property
@@ -46,9 +48,9 @@ class Verdict:
         self.runs += 1
         if self.runs > 1:
             self.compiled = min(self.compiled, seconds)
-        if self.runs >= _RUNS and self.numpys == math.inf:
+        if self.runs >= self.enough and self.numpys == math.inf:
             self.asks = 1e6 * self.compiled > self.estimate
-        elif self.runs >= _RUNS:
+        elif self.runs >= self.enough:
             self.lost = self.compiled > _MARGIN * self.numpys
 
 

@@ -43,6 +43,14 @@ def test_the_best_times_decide(numpys: list[float], compiled: list[float], lost:
     assert found.lost is lost and found.for_numpy is lost
 
 
+def test_fewer_runs_decide_where_each_takes_long() -> None:
+    for estimate, lost in ((9999.0, False), (10000.0, True)):
+        found = Verdict(estimate)
+        found.by_numpy(0.010)
+        runs(found, 9.0, 0.020)
+        assert found.lost is lost
+
+
 def test_numpy_is_asked_where_its_time_is_not_known() -> None:
     found = Verdict(5000.0)
     runs(found, 9.0, 0.006, 0.006)

@@ -34,6 +34,7 @@ from lazynp.transforms.control import CannotStage, TooLong
 SECONDS = 0.1  # of Python, before the function is traced for arguments like these
 _RUNS = 3  # of a program in its trial: the machine may be busy with something else
 _SURE = 0.6  # of Python's time: a program that takes longer, but wins, has a second trial
+_SURE_LONG = 0.75  # the same where a call takes long: noise matters less, a second trial costs more
 _UNSURE = 4  # calls that it runs before that
 _LOST = 1.1  # of Python's time: a long run like this needs no other
 _CALLS = 16  # after so many, those that are too short to be worth it are given up
@@ -104,6 +105,14 @@ class Case:
             self.candidate = program
             self._works.append(unfinished.work)
             raise
+
+    def check_hope(self, program: Program) -> None:
+        """Raise `Slower` if the program would not win, by estimate. Where a trial takes long, the
+        estimate must leave it a chance without the help of other cores: NumPy's BLAS has them too.
+        """
+        python = self.last or 0.0
+        if program.seconds > (FASTER if python > SECONDS else HOPELESS) * python:
+            raise Slower(f"it would take {program.seconds / python:.1f} of Python's time")
 
     def is_unfit(self, python: float, made: bool) -> bool:
         """Whether this run of Python's tells nothing: the machine was busy, or programs were made
@@ -231,7 +240,12 @@ class Trials:
         if case.candidate is None:
             given = self._trace(case, given, args, kwargs)
         candidate = case.candidate if case.ready and not self._doubts(case) else None
-        if candidate is None or case.begins(candidate, given):
+        if candidate is not None and case.last is not None:
+            try:
+                case.check_hope(candidate)
+            except Slower as why:
+                case.refuse(why)
+        if candidate is None or case.refused or case.begins(candidate, given):
             return self._timed(case, args, kwargs)
         return self._trial(case, candidate, given, args, kwargs)
 
@@ -389,8 +403,7 @@ class Trials:
                 if self._moves(program):
                     return want
                 raise CannotStage(_CHANGED)
-            if program.seconds > HOPELESS * python:
-                raise Slower(f"it would take {program.seconds / python:.1f} of Python's time")
+            case.check_hope(program)
             with np.errstate(all="ignore"):
                 begin, compiling = _clock.now(), STATS.compile_seconds
                 got, changes = case.first_run(program, first, originals, objects)
@@ -413,7 +426,7 @@ class Trials:
                         break
             if compiled > FASTER * python:
                 raise Slower(f"it takes {compiled / python:.1f} of Python's time")
-            if case.wins(program, compiled <= _SURE * python):
+            if case.wins(program, compiled <= (_SURE_LONG if long else _SURE) * python):
                 self.programs += 1
                 STATS.promotions += 1
             _earlier.keep(case.key, won=True)

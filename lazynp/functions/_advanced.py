@@ -221,6 +221,8 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     value = host_value(index._read()) if isinstance(index, Array) else np.asarray(index)
     if value.size:
         different = without_repeats(value)
+        if _all_within(different, length):
+            return known_places(index, value, length)
         low, high = different.min(), different.max()
         if type(length) is Size:
             return _bounded_when_known(value, max(int(high) + 1, -int(low)), length, axis)
@@ -232,6 +234,14 @@ def bounded(index: Any, length: int, axis: int) -> Array:
             value = np.where(value < 0, value + length, value)
             return new_array(from_host(value))
     return known_places(index, value, length)
+
+
+def _all_within(value: Any, length: Any) -> bool:
+    """Whether all are in 0..length-1, in one pass: as unsigned integers, negative ones are large."""
+    dtype = value.dtype
+    if dtype.kind != "i" or not dtype.isnative or type(length) is Size:
+        return False
+    return int(value.view(f"u{dtype.itemsize}").max()) < min(length, 1 << 8 * dtype.itemsize - 1)
 
 
 def _bounded_when_known(value: Any, least: int, length: Any, axis: int) -> Array:

@@ -28,6 +28,7 @@ _BINARY: list[tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = [
     (lambda x, y: x % y, operator.mod),
     (lambda x, y: x & y, operator.and_),
     (lambda x, y: x | y, operator.or_),
+    (lambda x, y: x**y, operator.pow),
     (lambda x, y: x @ y, operator.matmul),
 ]
 _UNARY: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [(lambda x: -x, operator.neg)]
@@ -38,7 +39,7 @@ def show_callers(note: Callable[[int], None]) -> None:
     x = new_array(leaf(np.ones(1)))
     for function, other in _BINARY:
         _show(note, function, other, (x, x))
-        if other is not operator.matmul:  # of numbers there is none
+        if other not in (operator.matmul, operator.pow):  # of numbers: none, and no slot in C
             _show(note, function, other, (1.0, x))
     for function, other in _UNARY:
         _show(note, function, other, (x,))

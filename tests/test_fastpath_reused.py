@@ -158,7 +158,7 @@ def test_all_slots_have_their_fronts():
         return
     binary = ["add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "matmul"]
     in_place, single = ["iadd", "isub", "imul", "itruediv"], ["neg", "abs", "bool"]
-    others = ["lt", "le", "eq", "ne", "gt", "ge", "getitem", "setitem"]
+    others = ["pow", "lt", "le", "eq", "ne", "gt", "ge", "getitem", "setitem"]
     expected = 0
     for cls, more in ((NDArray, ["len"]), (Scalar, [])):
         has = {
@@ -227,3 +227,28 @@ def test_parts_of_scalars():
                 assert part.dtype == getattr(numpy.empty(0, value.dtype), name).dtype
                 with pytest.raises(AttributeError, match="not writable"):
                     setattr(value, name, 1)
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["x ** 'a'", "'a' ** x", "x ** None", "{} ** x", "pow(x, 2, 3)", "pow(2, x, 3)", "k ** -1",
+     "x ** s", "s ** x", "2 ** s", "numpy.float64(2) ** x", "x ** [1, 2]", "[1, 2] ** x", "2j ** x",
+     "x ** numpy.ones(3)", "True ** x", "x ** Other()", "Other() ** x", "pow(x, 2, None)"],
+)  # fmt: skip
+def test_powers_do_and_raise_as_in_numpy(form: str) -> None:
+    class Other:
+        __array_ufunc__ = None
+
+        def __rpow__(self, other: object) -> str:
+            return f"of {type(other).__name__}"
+
+    found = []
+    for np in (numpy, lazynp):
+        x = np.array([2.0, 3.0])
+        names = {"numpy": numpy, "x": x, "s": x[1], "k": np.array([1, 2]), "Other": Other}
+        try:
+            result = eval(form, names)
+            found.append(result if isinstance(result, str) else numpy.asarray(result).tolist())
+        except Exception as error:
+            found.append(type(error))
+    assert found[0] == found[1]

@@ -84,6 +84,9 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "right operand": lambda x: 1.0 - (x * 2),
     "right operands": lambda x: 3.0 / (2.0 - 0.5 * (1.0 + x)) + x * (2.0 * (x + 1.0)),
     "numbers of NumPy's": lambda x: numpy.float64(2.0) * (numpy.int8(3) + x * 2),
+    "powers": lambda x: [(x + 1) ** 2, (x + 1) ** 2.0, (x + 1) ** 3, (x * 2) ** x, 2 ** (x + 1)],
+    "kept power": lambda x: (lambda t: [t**2, operator.pow(t, 2), t**2, pow(t, 2), t])(x * 2),
+    "partial power": lambda x: twice(functools.partial(pow, x * 2, 2)),
     "maximum": lambda x: np.maximum(x, x * 2) - np.minimum(x * 3, 1.5 * x),
     "both": lambda x: (x + 1) * (x - 1),
     "unary": lambda x: -(1 - -(x * 2)),
@@ -129,6 +132,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 RIGHT: dict[str, Callable[[Any], Any]] = {
     "partial": lambda x: [x * 2 + 1, x * 2 + 1],
     "partial, unary": lambda x: [-2 * x, -2 * x],
+    "partial power": lambda x: [(x * 2) ** 2, (x * 2) ** 2],
     "method": lambda x: [x * 2 + 1, x * 2 + 1],
     "method, right": lambda x: [x * 2 * 3, x * 2 * 3],
 }

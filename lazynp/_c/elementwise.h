@@ -529,11 +529,17 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
             Py_XDECREF(found);
             goto end;
         }
-        PyArrayObject *into = order ? NULL : memory_for(temporary, xs, them, n, found);
-        PyObject *values[3] = {Py_NewRef(them[0].value), Py_XNewRef(them[1].value)};
+        int power = front->method != Py_None, square = power && is_two(them[1].value);
+        PyArrayObject *into =
+            order || (power && !square) ? NULL : memory_for(temporary, xs, them, n, found);
+        square = square && into;
+        PyObject *values[2] = {Py_NewRef(them[0].value), Py_XNewRef(them[1].value)};
         PyObject *kept[2] = {Py_NewRef(them[0].known), Py_XNewRef(them[1].known)};
-        values[n] = into ? (PyObject *)into : values[n];
-        PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, n + !!into, &again);
+        PyObject *given[3] = {values[0], values[1]};
+        Py_ssize_t last = square ? 1 : n;
+        given[last] = into ? (PyObject *)into : given[last];
+        PyObject *result = quiet(OF(now, Recorder, quiet), square ? front->method : front->function,
+                                 given, last + !!into, &again);
         if (result && !found) {
             found = learnt(front, key, result);
             again = !found;

@@ -23,6 +23,7 @@ static inline int class_of(PyObject *x)
     X(nb_floor_divide, "__floordiv__", "__rfloordiv__") X(nb_remainder, "__mod__", "__rmod__")     \
     X(nb_and, "__and__", "__rand__") X(nb_or, "__or__", "__ror__")                                 \
     X(nb_matrix_multiply, "__matmul__", "__rmatmul__")
+#define POWER_SLOTS(X) X(nb_power, "__pow__")
 #define IN_PLACE_SLOTS(X)                                                                          \
     X(nb_inplace_add, "__iadd__") X(nb_inplace_subtract, "__isub__")                               \
     X(nb_inplace_multiply, "__imul__") X(nb_inplace_true_divide, "__itruediv__")
@@ -33,14 +34,14 @@ static const char *const COMPARISONS[] = {"__lt__", "__le__", "__eq__", "__ne__"
 
 enum {
 #define X(slot, ...) AT_##slot,
-    BINARY_SLOTS(X) IN_PLACE_SLOTS(X) UNARY_SLOTS(X) OPERATORS
+    BINARY_SLOTS(X) POWER_SLOTS(X) IN_PLACE_SLOTS(X) UNARY_SLOTS(X) OPERATORS
 #undef X
 };
 
 /* The fronts by class; NULL: the class has the slot of Python's. */
 static struct {
     PyObject *own[OPERATORS][CLASSES], *reflected[OPERATORS][CLASSES];
-    PyObject *compare[Py_GE + 1][CLASSES], *getitem[CLASSES], *setitem[CLASSES], *truth[CLASSES],
+    PyObject *rpow[CLASSES], *compare[Py_GE + 1][CLASSES], *getitem[CLASSES], *setitem[CLASSES], *truth[CLASSES],
         *length[CLASSES];
     richcmpfunc compared;
     binaryfunc got;
@@ -131,6 +132,23 @@ static PyObject *operate(int at, PyObject *x, PyObject *y, void **from)
     }
 BINARY_SLOTS(X)
 #undef X
+
+/* The reflected method is no front: it is called as Python's slot would call it. */
+static PyObject *by_nb_power(PyObject *x, PyObject *y, PyObject *modulus)
+{
+    int left = class_of(x), right = class_of(y);
+    if (modulus != Py_None)
+        Py_RETURN_NOTIMPLEMENTED;
+    if (left >= 0 && slots.own[AT_nb_power][left]) {
+        PyObject *out = operate(AT_nb_power, x, y, RETURN_ADDRESS);
+        if (out != Py_NotImplemented || noting)
+            return out;
+        Py_DECREF(out);
+    }
+    if (right >= 0 && right != left && slots.rpow[right])
+        return PyObject_CallFunctionObjArgs(slots.rpow[right], y, x, NULL);
+    Py_RETURN_NOTIMPLEMENTED;
+}
 
 #define X(slot, name)                                                                              \
     static PyObject *by_##slot(PyObject *x, PyObject *y)                                           \
@@ -274,8 +292,10 @@ static int take_slots_of(int class, PyTypeObject *type)
         slots.own[AT_##slot][class] = own_##slot;                                                  \
         taken++;                                                                                   \
     }
-    IN_PLACE_SLOTS(X) UNARY_SLOTS(X)
+    POWER_SLOTS(X) IN_PLACE_SLOTS(X) UNARY_SLOTS(X)
 #undef X
+    if (slots.own[AT_nb_power][class] && !slots.rpow[class])
+        slots.rpow[class] = PyObject_GetAttrString((PyObject *)type, "__rpow__");
     if (take_slot((void **)&type->tp_richcompare, by_compare, (void **)&slots.compared))
         for (int i = Py_LT; i <= Py_GE; i++)
             taken += (slots.compare[i][class] = front_of(type, COMPARISONS[i])) != NULL;

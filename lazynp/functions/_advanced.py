@@ -237,7 +237,7 @@ def bounded(index: Any, length: int, axis: int) -> Array:
 
 
 def _all_within(value: Any, length: Any) -> bool:
-    """Whether all are in 0..length-1, in one pass: as unsigned integers, negative ones are large."""
+    """Whether all are in 0..length-1, in one pass: as unsigned, negative ones are large."""
     dtype = value.dtype
     if dtype.kind != "i" or not dtype.isnative or type(length) is Size:
         return False

@@ -408,7 +408,7 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
 def _store_part(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
     """A slice assignment of a converted value, into memory nobody else can see."""
     flush_for_part(op.explicit[1].nbytes, self._read())
-    return op.reuses and self._base is None and store_slice(self, op, u, starts)
+    return bool(op.reuses) and self._base is None and store_slice(self, op, u, starts)
 
 
 def _store_op(

@@ -17,14 +17,17 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+if sys.platform != "win32":
+    import resource
+
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # glibc calls these M_...
 _MADV_HUGEPAGE = 14
 _HUGE = 2 << 20  # bytes of a huge page
 _CHOSEN = (
     "GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_",
 )  # fmt: skip
-# Bytes that are kept at most, and blocks of half as many come from the heap. Processes of a pool, one
-# for each core, keep half of the machine's memory at most.
+# Bytes that are kept at most, and blocks of half as many come from the heap. Processes of a pool,
+# one for each core, keep half of the machine's memory at most.
 _MOST = 1280 << 20  # glibc takes these numbers as ints of 32 bits
 _SHARE, _SHARE_OF_CORES = 8, 2
 _LEAST = 64 << 20  # before 2.35, glibc takes no larger blocks than half of this from the heap
@@ -65,8 +68,6 @@ def _memory() -> int:
 
 def _is_limited() -> bool:
     """Whether address space counts although nothing is written there."""
-    import resource
-
     limits = [resource.getrlimit(of)[0] for of in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
     try:
         with open("/proc/sys/vm/overcommit_memory") as file:

@@ -168,8 +168,8 @@ class InPlaceWriter(Writer):
 
     def reduce_out(self) -> str:
         x = self.array(lambda v: v.dtype.kind in "iub")
-        if self.space[x].dtype.kind not in "iub":
-            return ""
+        if self.space[x].dtype.kind not in "iub" or (self.space[x] > 2**63 - 1).any():
+            return ""  # NumPy casts the first element, and reduces what is left as float64
         out = self.array(lambda v: v.dtype.kind in "ifc")
         functions = ["sum", "max", "min", "prod", "any", "all", "argmax"]
         if self.space[x].shape == self.space[out].shape != ():  # of 0-d arrays, NumPy 2.4 crashes
@@ -208,20 +208,24 @@ class InPlaceWriter(Writer):
         same = same if self.space[same].shape == self.space[x].shape else x
         y = y if y != "None" else "1"
         added = f"np.array({y})"
+        within = f"np.array({y})" if y in self.space else y  # or NumPy reads what it has written
+        joined = self.array(lambda v, s=self.space[x]: not numpy.shares_memory(v, s))
+        if numpy.shares_memory(self.space[joined], self.space[x]):
+            joined = "np.zeros(3)"
         if self.space[x].ndim == 1:  # NumPy reads past the end of what it broadcasts
             added = f"np.broadcast_to({y}, {x}[{first}].shape)"
         forms = [
             f"np.copyto({x}, {y})", f"np.copyto({x}, {y}, where={m})",
             f"np.copyto({x}, {y}, casting='unsafe')", f"np.put({x}, {pick}, {y})",
             f"np.put({x}, {pick}, {y}, mode='wrap')", f"np.place({x}, {m}, [1, 2])",
-            f"np.putmask({x}, {m}, {y})", f"np.fill_diagonal({x}, {y})",
+            f"np.putmask({x}, {m}, {y})", f"np.fill_diagonal({x}, {within})",
             f"np.put_along_axis({x}, np.array([0, 1]), 7, {self.axis(x)})",
             f"np.add.at({x}, {first}, {added})", f"np.maximum.at({x}, {first}, 2)",
             f"np.negative.at({x}, {first})",
             f"np.clip({x}, 1, 3, out={x})", f"np.take({x}, {pick}, out={self.array()})",
             f"np.choose([0, 1, 0], [{x}, {y}], out={self.array()})",
             f"np.add.accumulate({x}, out={same})" if self.exact(x) else "",
-            f"np.nan_to_num({x}, copy=False)", f"np.concatenate([{x}, {x}], out={self.array()})",
+            f"np.nan_to_num({x}, copy=False)", f"np.concatenate([{x}, {x}], out={joined})",
             f"np.compress([True, False, True], {x}, axis={self.axis(x)}, out={self.array()})",
             f"np.random.default_rng(3).shuffle({x})", f"np.round({x}, out={x})",
             f"np.matmul({x}, {x}, out={same})" if self.exact(x) else "",

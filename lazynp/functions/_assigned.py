@@ -79,7 +79,8 @@ def _of_list(value: Any, dtype: np.dtype[Any]) -> Any:
         made = np.asarray(value)
     except (TypeError, ValueError):  # it may hold objects that only we can convert
         return value
-    return made if on_device(made.dtype) else np.asarray(value, dtype)
+    joined = made.dtype.kind == "f" and dtype.kind in "iu"  # of large ints too, which it rounds
+    return made if on_device(made.dtype) and not joined else np.asarray(value, dtype)
 
 
 def _without_needless_axes(shape: tuple[int, ...], ndim: int, by_index: bool) -> tuple[int, ...]:

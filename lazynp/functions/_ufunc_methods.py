@@ -25,7 +25,7 @@ from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE, ROWS, accumulate, reduce, single_out
 from lazynp.functions._stores import host_index, write_into
 from lazynp.primitives import elementwise
-from lazynp.primitives._index_arrays import combine_at
+from lazynp.primitives._index_arrays import check_at, combine_at
 
 _AT_MODES = {
     "add": "add",
@@ -103,6 +103,8 @@ class Methods:
         value = as_array(b) if inputs else None
         if _never_repeats(indices) and traced(a, indices, *inputs):
             found = _getset.getitem(a, indices)
+            if value is not None:
+                check_at(value.shape, found.shape)
             new = self(found) if value is None else self(found, value)
             if np.can_cast(new.dtype, a.dtype, "same_kind"):
                 _getset.setitem(a, indices, new)
@@ -115,6 +117,7 @@ class Methods:
         with write_lock:
             node = a._read()
             found = _as_advanced(a, indices)
+            check_at(value.shape, found.shape)
             operand = _assigned.assigned(value, a.dtype, found.shape)
             a._write(_advanced.put(node, found, operand, mode))
 

@@ -285,10 +285,20 @@ def _added_by_rows(front: Any, u: Any, indices: Sequence[Any]) -> bool:
     return True
 
 
+def check_at(values: tuple[int, ...], indexed: tuple[int, ...]) -> None:
+    """Raise what `ufunc.at` raises for values of this shape. Unlike a store, it drops no axis."""
+    ends = zip(reversed(values), reversed(indexed), strict=False)
+    if len(values) > len(indexed) or any(n not in (1, m) for n, m in ends):
+        raise ValueError("array is not broadcastable to correct shape")
+
+
 def combine_at(ufunc: np.ufunc, x: Any, index: Any, *values: Any) -> None:
-    """`ufunc.at`, without a fault of NumPy 2.4.6: where an index of several axes broadcasts values
+    """`ufunc.at`, without two faults of NumPy 2.4.6: where an index of several axes broadcasts values
     of one axis, its fast loop reads past their end. So the values get as many axes as the index.
+    Values of more axes than what is indexed may end the process.
     """
+    if values and np.ndim(values[0]) > 1:
+        check_at(np.shape(values[0]), np.broadcast_to(np.empty((), bool), x.shape)[index].shape)
     if x.ndim == 1 and values and np.ndim(values[0]) == 1:
         (only,) = index if type(index) is tuple and len(index) == 1 else (index,)
         given = np.asarray(values[0])

@@ -293,9 +293,9 @@ def check_at(values: tuple[int, ...], indexed: tuple[int, ...]) -> None:
 
 
 def combine_at(ufunc: np.ufunc, x: Any, index: Any, *values: Any) -> None:
-    """`ufunc.at`, without two faults of NumPy 2.4.6: where an index of several axes broadcasts values
-    of one axis, its fast loop reads past their end. So the values get as many axes as the index.
-    Values of more axes than what is indexed may end the process.
+    """`ufunc.at`, without two faults of NumPy 2.4.6. Where an index of several axes broadcasts
+    values of one axis, its fast loop reads past their end: so the values get as many axes as the
+    index. Values of more axes than what is indexed may end the process.
     """
     if values and np.ndim(values[0]) > 1:
         check_at(np.shape(values[0]), np.broadcast_to(np.empty((), bool), x.shape)[index].shape)

@@ -205,16 +205,21 @@ def by_reference(jaxpr: Jaxpr) -> float:
     total = 0.0
     for eqn in jaxpr.eqns:
         if eqn.primitive.kind == "call":
-            inner = max(map(by_reference, jaxprs_in(eqn.params)), default=0.0)
-            endless = eqn.primitive.name == "while"
-            rounds = _rounds(eqn.params)
-            total += _CALL + (_AT_ONCE if endless else (inner + _ROUND) * rounds)
+            total += call_by_reference(eqn.primitive, eqn.params)
         else:
             ins, outs = [a.aval for a in eqn.inputs], [v.aval for v in eqn.outputs]
             total += cost(eqn.primitive, eqn.params, ins, outs)[0]
             if eqn.primitive.kind == "update":  # never in place there
                 total += 2 * stored(ins[0])
     return total
+
+
+def call_by_reference(primitive: Rules, params: dict[str, Any]) -> float:
+    """The same for one call: of a function, a branch, a loop."""
+    if primitive.name == "while":
+        return _CALL + _AT_ONCE
+    inner = max(map(by_reference, jaxprs_in(params)), default=0.0)
+    return _CALL + (inner + _ROUND) * _rounds(params)
 
 
 def work(jaxpr: Jaxpr) -> float:

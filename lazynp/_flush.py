@@ -275,7 +275,14 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
         )
         error.only_traced = True  # no handler of the user's may catch it
         raise error
+    for observe in known_observers:
+        observe(needed)
     _reference.exclusively(_graph.evaluate, needed, asked, reason)
+
+
+# called with the nodes that are about to be computed while a function is traced: their values are
+# known, and something asks for one
+known_observers: list[Callable[[list[Node]], None]] = []
 
 
 def has_rule(node: Node) -> bool:

@@ -691,6 +691,41 @@ def test_a_trace_that_takes_long_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     assert f.programs == 0
 
 
+def _drawn(n: int) -> Any:
+    heights = np.zeros(n)
+    for k in range(n):
+        while heights[k] < k % 7:
+            heights[k] += 1.0
+    return [max(0, 3 - heights[k]) for k in range(n)]  # `max` asks for a truth
+
+
+def test_a_trace_that_asks_for_what_a_loop_computes_is_given_up() -> None:
+    """The interpreter would take seconds for it."""
+    f = front(_drawn)
+    for _ in range(3):
+        assert [int(x) for x in _drawn(40)] == [max(0, 3 - k % 7) for k in range(40)]
+    assert f.whys == ["asks for what a loop computes, while it is traced"]
+
+
+def _grown(y: Any) -> Any:
+    for a in (1.0, 2.0, 3.0):
+        y = y * a + a
+    return y.sum()
+
+
+def _many(x: Any) -> Any:
+    return np.array([_grown(x + 0.5 * k) for k in list(range(60))])
+
+
+def test_a_trace_that_records_too_much_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_program, "_RECORDED", 0.05)
+    f, x = front(_many), np.ones(3)
+    want = numpy.asarray(_many(x))
+    for _ in range(3):
+        assert numpy.array_equal(numpy.asarray(_many(x)), want)
+    assert f.whys == ["it records too many operations"]
+
+
 def _windows(x: Any) -> Any:
     return [x[v : v + 3] for v in range(3_000)]
 
@@ -742,6 +777,7 @@ def test_a_program_that_wins_by_little_has_a_second_trial(
 ) -> None:
     """Its first win may be due to a slow moment of the machine."""
     monkeypatch.setattr(_trials, "_SURE", 0.0)
+    monkeypatch.setattr(_trials, "_SURE_LONG", 0.0)
     f, x = front(_doubled), np.ones(3)
     _doubled(x)
     python = numpy.zeros(2, int)  # trials, and other calls that Python runs

@@ -31,7 +31,7 @@ from lazynp.transforms.control import CannotStage, converted, left_behind, sessi
 
 UNROLLED = 200  # equations that unrolling a loop may add
 EQUATIONS = 800  # of the whole program: more take too long to compile
-_RECORDED = 2.5  # times as many are recorded, of which some are not used: then the trace ends
+_RECORDED = 6  # times as many are recorded, of which some are not used: then the trace ends
 LIGHT = 1 << 25  # bytes that are copied once more, so that a program can be timed again
 TRACING = 0.5  # seconds that a trace may take; most take a tenth of that
 

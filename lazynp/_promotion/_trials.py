@@ -111,7 +111,7 @@ class Case:
         estimate must leave it a chance without the help of other cores: NumPy's BLAS has them too.
         """
         python = self.last or 0.0
-        if program.seconds > (FASTER if python > SECONDS else HOPELESS) * python:
+        if program.seconds > (min(FASTER, HOPELESS) if python > SECONDS else HOPELESS) * python:
             raise Slower(f"it would take {program.seconds / python:.1f} of Python's time")
 
     def is_unfit(self, python: float, made: bool) -> bool:

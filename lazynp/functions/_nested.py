@@ -83,6 +83,8 @@ _TOO_DEEP = (
 
 def assemble(tree: Any, dtype: Any = None) -> Array:
     """The array that NumPy would make of a nested list. Raises its ValueError for a ragged list."""
+    if (known := _of_known_numbers(tree)) is not None:
+        return new_array(from_host(np.array(known, dtype), copy=False))
     if dtype is None and (stacked := of_numbers(tree)) is not None:
         return stacked
     pieces: list[Any] = []
@@ -108,6 +110,19 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
     flat = [_flat(p, found) for p in _joined(pieces)]
     out = flat[0] if len(flat) == 1 else shaping.concatenate(*flat, axis=0)
     return out if out.shape == shape else shaping.reshape(out, shape=shape)
+
+
+def _of_known_numbers(tree: Any) -> list[Any] | None:
+    """A long list of scalars whose values are there as NumPy's numbers, and of Python's numbers: as
+    a loop appends them. None for other lists.
+    """
+    if type(tree) is not list or len(tree) < _LONG:
+        return None
+    kinds = set(map(type, tree))
+    if Scalar not in kinds or not kinds <= _NUMBERS:
+        return None
+    values = [x._node[VALUE] if type(x) is Scalar else x for x in tree]
+    return values if all([issubclass(t, _KNOWN) for t in set(map(type, values))]) else None
 
 
 def of_numbers(tree: Any) -> Array | None:
@@ -139,6 +154,8 @@ def of_numbers(tree: Any) -> Array | None:
 
 _SCALARS = {Scalar}
 _NUMBERS = {Scalar, float, int}
+_KNOWN = (np.number, np.bool_, float, int)
+_LONG = 1 << 8  # elements: a shorter list is not worth another look
 _EXACT = 1 << 53  # integers up to this magnitude are float64
 
 

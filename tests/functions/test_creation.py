@@ -668,3 +668,19 @@ def test_any_nested_list(lazies: list[bool], shape: tuple[int, ...], depth: int)
     tree = "[" + ", ".join("x * 2" if lazy else str(x.tolist()) for lazy in lazies) + "]"
     tree = "[" * (depth - 1) + tree + "]" * (depth - 1)
     check(f"np.array({tree})", {"x": x})
+
+
+@pytest.mark.filterwarnings("ignore")  # of complex numbers
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "u8", "?", "c16"])
+@pytest.mark.parametrize("more", [[], [1], [2.5], [2**70], [True], [1j], ["a"], [None]])
+@pytest.mark.parametrize("wanted", [None, "f4", "i8", "O", "U4", "?"])
+def test_long_lists_of_scalars(dtype: str, more: list[Any], wanted: Any) -> None:
+    found: list[Any] = []
+    for module in (np, lazynp):
+        elements = [*module.ones(300, dtype), *more]
+        try:
+            made = module.array(elements, wanted)
+            found.append((made.dtype, made.shape, repr(np.asarray(made)[-2:].tolist())))
+        except Exception as error:
+            found.append(type(error))
+    assert found[0] == found[1]

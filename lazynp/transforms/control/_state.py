@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, new_scalar
+from lazynp._cost import call_by_reference
+from lazynp._flush import known_observers
+from lazynp._node import OP
 from lazynp._recorder import local, tracing_observers
 from lazynp._tree import register_pytree_node
 from lazynp._values import knowable
@@ -29,6 +32,7 @@ operators: list[Any] = []  # the namespace that the rewritten code calls
 # makes what a loop carries in place of an array whose shape changes: `functions._resized.window_of`
 window_makers: list[Any] = []
 LIMIT = 2000  # equations that unrolling may add where a loop should have been staged
+_KNOWN = 50e3  # microseconds of computing, by estimate, for a value that a trace asks for
 
 
 class CannotStage(BaseException):
@@ -78,6 +82,16 @@ class Session(threading.local):
             raise TooLong("tracing it takes too long")
         if len(local.recorder.pending) > self.most:
             raise TooLong("it records too many operations")
+
+    def check_known(self, nodes: list[Any]) -> None:
+        """A value is computed, by reference, because the trace asks for it. There, a loop may take
+        seconds: then Python runs what nobody has asked to be staged.
+        """
+        if self.strict is None:
+            return
+        calls = [n[OP] for n in nodes if n[OP].primitive.kind == "call"]
+        if sum([call_by_reference(op.primitive, op.params) for op in calls]) > _KNOWN:
+            raise TooLong("asks for what a loop computes, while it is traced")
 
     def note_pick(self, made: Any, predicate: Any, old: tuple[Any, ...], nested: bool) -> None:
         """A branch has picked an array. old: those from before the branch, or None for a new one,
@@ -206,6 +220,7 @@ def note_depth(error: Any, depth: int) -> None:
 
 session = Session()
 tracing_observers.append(session.check_time)
+known_observers.append(session.check_known)
 inner_observers.append(session.inner)
 
 

@@ -3,6 +3,9 @@
 What follows an `if` whose one branch always jumps moves into the other branch. What follows any
 other statement that may jump is guarded by the flags. The flags are known in Python until a branch
 on a traced value sets one.
+
+A `return` of variables inside a loop only notes which it was. Its value is taken after the loop,
+for nothing changes the variables in between: an array that the rounds write has no second name.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lazynp.transforms.control._names import (
@@ -33,6 +36,8 @@ class Flags:
     leave: str | None = None  # of break
     skip: str | None = None  # of continue
     back: bool = False  # whether `return` sets a flag
+    # in a loop: what is returned there, and its flag, for whoever comes after the outermost loop
+    later: list[tuple[str, ast.Return]] | None = None
 
 
 class Jumps:
@@ -40,6 +45,7 @@ class Jumps:
 
     def __init__(self) -> None:
         self._loops = 0
+        self._notes: list[str] = []  # flags of returns whose values are taken after a loop
         self._gives = True  # whether some `return` gives a value
 
     def function(self, body: list[ast.stmt], ends: bool) -> list[ast.stmt]:
@@ -49,7 +55,8 @@ class Jumps:
             return self.block(body, Flags())
         self._gives = _gives(body)
         made = self.block(body, Flags(back=True))
-        first = [set_to(RETURNED, ast.Constant(False), body[0])]
+        flags = [RETURNED, *self._notes]
+        first = [set_to(flag, ast.Constant(False), body[0]) for flag in flags]
         if not self._gives:
             return [*first, *made]
         facts = ast.Constant(ends), ast.Constant(body[0].lineno)
@@ -67,7 +74,7 @@ class Jumps:
                 if not flags.back:
                     return [*out, s]
                 if self._gives:
-                    out.append(set_to(VALUE, s.value or ast.Constant(None), s))
+                    out += self._given(s, flags)
                 return [*out, set_to(RETURNED, ast.Constant(True), s)]
             if isinstance(s, Thrown):
                 return [*out, set_to(s.flag, ast.Constant(True), s)]
@@ -76,8 +83,11 @@ class Jumps:
             if isinstance(s, (ast.For, ast.While)):
                 if isinstance(s, ast.While) and binds(s.test):  # and there is an `else`: `_plainer`
                     raise Unsupported
-                made, jumping = self._loop(s, flags)
+                made, taken, jumping = self._loop(s, flags)
                 out += made
+                if jumping and rest:
+                    return [*out, self._guarded([s], rest, flags, taken)]
+                out += [_if(RETURNED, taken, s)] if taken else []
             elif isinstance(s, ast.With) and _leaves([s]):
                 t = copy.copy(s)
                 t.body = self.block(s.body, flags)
@@ -100,6 +110,26 @@ class Jumps:
                 return [*out, self._guarded([s], rest, flags)]
         return out
 
+    def _given(self, s: ast.Return, flags: Flags) -> list[ast.stmt]:
+        """What `return` leaves behind: its value; or a note, and what parts are no variables."""
+        value = s.value
+        parts = value.elts if isinstance(value, ast.Tuple) else [value]
+        if value is None or flags.later is None or not any(map(_is_variable, parts)):
+            return [set_to(VALUE, value or ast.Constant(None), s)]
+        note = f".return{len(self._notes) + 1}"
+        self._notes.append(note)
+        out: list[ast.stmt] = []
+        kept: list[Any] = []
+        for k, part in enumerate(parts):
+            if _is_variable(part) or isinstance(part, (ast.Constant, ast.Starred)):
+                kept.append(part)
+            else:
+                out.append(set_to(f"{k} of {note[1:]}", part, s))
+                kept.append(name(f"{k} of {note[1:]}"))
+        later = kept[0] if parts == [value] else ast.Tuple(kept, ast.Load())
+        flags.later.append((note, ast.copy_location(ast.Return(later), s)))
+        return [*out, set_to(note, ast.Constant(True), s)]
+
     def _inner(self, s: ast.stmt, flags: Flags) -> ast.stmt:
         """The loops inside `with`."""
         if not isinstance(s, ast.With):
@@ -111,6 +141,7 @@ class Jumps:
     def _try(self, s: ast.Try, flags: Flags) -> ast.Try:
         if jumps(s.finalbody):
             raise Unsupported
+        flags = replace(flags, later=None)  # `finally` may change the variables
         t = copy.copy(s)
         t.body, t.finalbody = self.block(s.body, flags), self.block(s.finalbody, flags)
         guarded = bool(s.orelse) and _leaves(s.body)
@@ -135,8 +166,10 @@ class Jumps:
         t.body = t.body or [ast.copy_location(ast.Pass(), s)]
         return [t, self._guarded([s], rest, flags)] if rest else [t]
 
-    def _loop(self, s: ast.For | ast.While, flags: Flags) -> tuple[list[ast.stmt], bool]:
-        """A loop, and whether what follows it must be guarded."""
+    def _loop(
+        self, s: ast.For | ast.While, flags: Flags
+    ) -> tuple[list[ast.stmt], list[ast.stmt], bool]:
+        """A loop, what takes the values of its returns, and whether what follows is guarded."""
         self._loops += 1
         leaves, skips = jumps(s.body, (ast.Break,)), jumps(s.body, (ast.Continue,))
         back = jumps(s.body, (ast.Return,))
@@ -144,6 +177,7 @@ class Jumps:
             f".break{self._loops}" if leaves else None,
             f".continue{self._loops}" if skips else None,
             back,
+            [] if flags.later is None else flags.later,
         )
         t: Any = copy.copy(s)
         t.body, t.orelse = self.block(s.body, inner), []
@@ -161,16 +195,50 @@ class Jumps:
                 guarded = ast.copy_location(ast.If(no(t.stop), last, []), s.orelse[0])
                 last = [ast.fix_missing_locations(guarded)]
             out += last
-        return out, back or bool(raised) or _leaves(s.orelse)
+        noted = [] if flags.later is not None else inner.later or []
+        all_noted = len(noted) == sum(isinstance(x, ast.Return) for x in inside([s]))
+        taken = _taken(noted, all_noted)
+        return out, taken, back or bool(raised) or _leaves(s.orelse)
 
-    def _guarded(self, before: list[ast.stmt], rest: Sequence[ast.stmt], flags: Flags) -> ast.stmt:
+    def _guarded(
+        self, before: list[ast.stmt], rest: Sequence[ast.stmt], flags: Flags,
+        otherwise: Sequence[ast.stmt] = (),
+    ) -> ast.stmt:  # fmt: skip
         """The rest, if none of the flags that the statements before may set is set."""
         kinds = {ast.Break: flags.leave, ast.Continue: flags.skip,
                  ast.Return: RETURNED if flags.back else None}  # fmt: skip
         chosen = [f for kind, f in kinds.items() if f and jumps(before, (kind,))]
         chosen += thrown(before)
-        made = ast.If(no(chosen), self.block(rest, flags) or [ast.Pass()], [])
+        if otherwise and chosen != [RETURNED]:
+            otherwise = [_if(RETURNED, otherwise, rest[0])]
+        made = ast.If(no(chosen), self.block(rest, flags) or [ast.Pass()], list(otherwise))
         return ast.fix_missing_locations(ast.copy_location(made, rest[0]))
+
+
+def _taken(noted: Sequence[tuple[str, ast.Return]], all_noted: bool) -> list[ast.stmt]:
+    """The value of the `return` that a loop has noted, where one has run. all_noted: none but these
+    have.
+    """
+    made: list[ast.stmt] = []
+    for note, s in reversed(noted):
+        value = [set_to(VALUE, s.value or ast.Constant(None), s)]
+        made = value if all_noted and not made else [_if(note, value, s, made)]
+    return made
+
+
+def _if(
+    flag: str, body: Sequence[ast.stmt], at: ast.AST, orelse: Sequence[ast.stmt] = ()
+) -> ast.If:
+    made = ast.If(name(flag), list(body), list(orelse))
+    return ast.fix_missing_locations(ast.copy_location(made, at))
+
+
+def _is_variable(value: ast.expr | None) -> bool:
+    """Whether it is a variable, or holds variables alone."""
+    if isinstance(value, ast.Tuple):
+        parts = [x for x in value.elts if not isinstance(x, ast.Constant)]
+        return bool(parts) and all(map(_is_variable, parts))
+    return isinstance(value, ast.Name)
 
 
 def _leaves(statements: Sequence[ast.stmt]) -> bool:

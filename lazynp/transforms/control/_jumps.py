@@ -113,7 +113,7 @@ class Jumps:
     def _given(self, s: ast.Return, flags: Flags) -> list[ast.stmt]:
         """What `return` leaves behind: its value; or a note, and what parts are no variables."""
         value = s.value
-        parts = value.elts if isinstance(value, ast.Tuple) else [value]
+        parts: list[Any] = value.elts if isinstance(value, ast.Tuple) else [value]
         if value is None or flags.later is None or not any(map(_is_variable, parts)):
             return [set_to(VALUE, value or ast.Constant(None), s)]
         note = f".return{len(self._notes) + 1}"

@@ -65,7 +65,7 @@ def test_the_heap_is_long_and_asks_for_huge_pages() -> None:
         assert size < _heap._LEAST
     else:
         assert size >= _heap._kept(_heap._memory(), os.cpu_count() or 1)
-        assert ("hg" in flags) == has_huge_pages()
+        assert "hg" in flags or not has_huge_pages()
 
 
 @needs_glibc

@@ -135,6 +135,16 @@ def without_repeats(value: Any) -> Any:
     return value[tuple([slice(1) if s == 0 else slice(None) for s in value.strides])]
 
 
+def all_within(value: Any, length: int) -> bool:
+    """Whether certainly all integers are in 0..length-1, found in one pass: as unsigned, negative
+    ones are large.
+    """
+    dtype = value.dtype
+    if dtype.kind != "i" or not dtype.isnative:
+        return False
+    return int(value.view(f"u{dtype.itemsize}").max()) < min(length, 1 << 8 * dtype.itemsize - 1)
+
+
 def alike(a: Any, b: Any, deep: int = 16) -> bool:
     """Whether two nodes (or operands) certainly have the same value: they were made the same way,
     or their values are equal.

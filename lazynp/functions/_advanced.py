@@ -29,7 +29,7 @@ from lazynp._recorder import StagingRecorder, local, staged
 from lazynp._sizes import Size, bounds
 from lazynp._steps import INVALID_INDEX, Slice, basic_slice, expand_ellipsis
 from lazynp._strides import layout, named, order_of
-from lazynp._values import extent, knowable, without_repeats
+from lazynp._values import all_within, extent, knowable, without_repeats
 from lazynp.functions._assigned import assigned, tuple_text
 from lazynp.functions._checks import depth_of, traced
 from lazynp.functions._foreign import elements
@@ -221,7 +221,7 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     value = host_value(index._read()) if isinstance(index, Array) else np.asarray(index)
     if value.size:
         different = without_repeats(value)
-        if _all_within(different, length):
+        if type(length) is not Size and all_within(different, length):
             return known_places(index, value, length)
         low, high = different.min(), different.max()
         if type(length) is Size:
@@ -234,14 +234,6 @@ def bounded(index: Any, length: int, axis: int) -> Array:
             value = np.where(value < 0, value + length, value)
             return new_array(from_host(value))
     return known_places(index, value, length)
-
-
-def _all_within(value: Any, length: Any) -> bool:
-    """Whether all are in 0..length-1, in one pass: as unsigned, negative ones are large."""
-    dtype = value.dtype
-    if dtype.kind != "i" or not dtype.isnative or type(length) is Size:
-        return False
-    return int(value.view(f"u{dtype.itemsize}").max()) < min(length, 1 << 8 * dtype.itemsize - 1)
 
 
 def _bounded_when_known(value: Any, least: int, length: Any, axis: int) -> Array:

@@ -105,8 +105,7 @@ def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Gener
         subok: bool = True,
         signature: Any = None,
     ) -> Any:
-        if isinstance(out, tuple):
-            (out,) = out
+        (out,) = out if isinstance(out, tuple) else (out,)
         plainly = type(x1) is NDArray and type(x2) is NDArray and out is None
         if not plainly and overridden(x1, x2, out):
             options = {"axes": axes, "axis": axis, "keepdims": keepdims, "casting": casting}
@@ -126,9 +125,7 @@ def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Gener
         given = {k: v for k, v in options.items() if v is not np._NoValue and v is not False}
         if dtype is not None:
             signature = (None, None, dtype)
-        chosen = {"casting": casting}
-        if signature is not None:
-            chosen["signature"] = signature
+        chosen = {"casting": casting} | ({} if signature is None else {"signature": signature})
         if needs_host(x, y):
             return host_into(reference, x, y, out=out, **given, **chosen)
         of_x, of_y, of_out = _core_labels(core, x.ndim, y.ndim)

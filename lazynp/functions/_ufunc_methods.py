@@ -25,7 +25,7 @@ from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE, ROWS, accumulate, reduce, single_out
 from lazynp.functions._stores import host_index, write_into
 from lazynp.primitives import elementwise
-from lazynp.primitives._index_arrays import check_at, combine_at
+from lazynp.primitives._at import check_at, combine_at
 
 _AT_MODES = {
     "add": "add",

@@ -142,6 +142,11 @@ class Case:
         self._left = None if sure or self._wins > 1 else _UNSURE
         return self._wins == 1
 
+    @property
+    def has_won(self) -> bool:
+        """Whether the program has won a trial: then no estimate is needed."""
+        return self._wins > 0
+
     def asks_again(self) -> bool:
         """Whether the program, about to run a call, has its second trial instead."""
         if self._left is None:
@@ -240,7 +245,7 @@ class Trials:
         if case.candidate is None:
             given = self._trace(case, given, args, kwargs)
         candidate = case.candidate if case.ready and not self._doubts(case) else None
-        if candidate is not None and case.last is not None:
+        if candidate is not None and case.last is not None and not case.has_won:
             try:
                 case.check_hope(candidate)
             except Slower as why:

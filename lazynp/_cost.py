@@ -215,7 +215,7 @@ def by_reference(jaxpr: Jaxpr) -> float:
 
 
 def call_by_reference(primitive: Rules, params: dict[str, Any]) -> float:
-    """The same for one call: of a function, a branch, a loop."""
+    """`by_reference` for one call: of a function, a branch, a loop."""
     if primitive.name == "while":
         return _CALL + _AT_ONCE
     inner = max(map(by_reference, jaxprs_in(params)), default=0.0)

@@ -44,6 +44,8 @@ from lazynp._recorder import (
 )
 
 on_force: list[Callable[[], None]] = []  # called when a value is needed: for reports
+# called when a traced function asks for a value that it knows, with the nodes to be computed for it
+known_observers: list[Callable[[list[Node]], None]] = []
 
 
 def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked for") -> Any:
@@ -278,11 +280,6 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
     for observe in known_observers:
         observe(needed)
     _reference.exclusively(_graph.evaluate, needed, asked, reason)
-
-
-# called with the nodes that are about to be computed while a function is traced: their values are
-# known, and something asks for one
-known_observers: list[Callable[[list[Node]], None]] = []
 
 
 def has_rule(node: Node) -> bool:

@@ -39,7 +39,7 @@ def show_callers(note: Callable[[int], None]) -> None:
     x = new_array(leaf(np.ones(1)))
     for function, other in _BINARY:
         _show(note, function, other, (x, x))
-        if other not in (operator.matmul, operator.pow):  # of numbers: none, and no slot in C
+        if other not in (operator.matmul, operator.pow):  # numbers have none; C has no front
             _show(note, function, other, (1.0, x))
     for function, other in _UNARY:
         _show(note, function, other, (x,))

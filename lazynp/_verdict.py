@@ -24,13 +24,12 @@ class Verdict:
     than NumPy was estimated to be. lost: NumPy shall make all runs.
     """
 
-    __slots__ = ("estimate", "numpys", "compiled", "runs", "enough", "asks", "lost")
+    __slots__ = ("estimate", "numpys", "compiled", "runs", "asks", "lost")
 
     def __init__(self, estimate: float) -> None:
         self.estimate = estimate
         self.numpys = self.compiled = math.inf
         self.runs = 0
-        self.enough = _RUNS_LONG if estimate >= _VERY_LONG else _RUNS
         self.asks = self.lost = False
 
     @property
@@ -48,9 +47,11 @@ class Verdict:
         self.runs += 1
         if self.runs > 1:
             self.compiled = min(self.compiled, seconds)
-        if self.runs >= self.enough and self.numpys == math.inf:
+        if self.runs < (_RUNS_LONG if self.estimate >= _VERY_LONG else _RUNS):
+            return
+        if self.numpys == math.inf:
             self.asks = 1e6 * self.compiled > self.estimate
-        elif self.runs >= self.enough:
+        else:
             self.lost = self.compiled > _MARGIN * self.numpys
 
 

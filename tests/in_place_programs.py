@@ -132,7 +132,7 @@ class InPlaceWriter(Writer):
         if self.space[x].dtype == bool and value[0] == "[":  # the truth of a list
             value = "1"
         if "==" in index and value in self.space:
-            # NumPy stores by a mask while it reads: where memory is the same, this is the order
+            # NumPy stores by a mask while it reads: if it reads what it writes, order matters
             value = f"np.array({value})"
         operator = self.random.choice(["=", "=", "=", self.random.choice(_OPERATORS)])
         return f"{x}[{index}] {operator} {value}"

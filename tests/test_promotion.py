@@ -680,15 +680,21 @@ def _of_many(x: Any) -> Any:
     return np.array([_iterates(x + 0.5 * k, 20).sum() for k in list(range(400))])
 
 
+def _stays_with_python(function: Any, argument: Any, why: str) -> None:
+    """Its trace is given up, and its calls give what the first one did."""
+    f = front(function)
+    want = [numpy.asarray(x) for x in function(argument)]
+    for _ in range(3):
+        got = [numpy.asarray(x) for x in function(argument)]
+        assert len(got) == len(want) and all(map(numpy.array_equal, got, want))
+    assert f.whys == [why]
+    assert f.programs == 0
+
+
 def test_a_trace_that_takes_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     # each of the 400 calls would be traced as a loop of its own, some 5 ms each
     monkeypatch.setattr(_program, "TRACING", 0.05)
-    f, x = front(_of_many), np.ones(3)
-    want = numpy.asarray(_of_many(x))
-    for _ in range(3):
-        assert numpy.array_equal(numpy.asarray(_of_many(x)), want)
-    assert f.whys == ["tracing it takes too long"]
-    assert f.programs == 0
+    _stays_with_python(_of_many, np.ones(3), "tracing it takes too long")
 
 
 def _drawn(n: int) -> Any:
@@ -701,10 +707,8 @@ def _drawn(n: int) -> Any:
 
 def test_a_trace_that_asks_for_what_a_loop_computes_is_given_up() -> None:
     """The interpreter would take seconds for it."""
-    f = front(_drawn)
-    for _ in range(3):
-        assert [int(x) for x in _drawn(40)] == [max(0, 3 - k % 7) for k in range(40)]
-    assert f.whys == ["asks for what a loop computes, while it is traced"]
+    assert [int(x) for x in _drawn(40)] == [max(0, 3 - k % 7) for k in range(40)]
+    _stays_with_python(_drawn, 40, "asks for what a loop computes, while it is traced")
 
 
 def _grown(y: Any) -> Any:
@@ -719,11 +723,7 @@ def _many(x: Any) -> Any:
 
 def test_a_trace_that_records_too_much_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_program, "_RECORDED", 0.05)
-    f, x = front(_many), np.ones(3)
-    want = numpy.asarray(_many(x))
-    for _ in range(3):
-        assert numpy.array_equal(numpy.asarray(_many(x)), want)
-    assert f.whys == ["it records too many operations"]
+    _stays_with_python(_many, np.ones(3), "it records too many operations")
 
 
 def _windows(x: Any) -> Any:

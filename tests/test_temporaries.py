@@ -183,13 +183,14 @@ def from_the_right(x):
     return 4.0 / (3.0 - 2.0 * (1.0 + x))
 
 def in_a_loop(peaks):
-    for _ in range(5):  # now and then, the recorder looks at the frame, or records some rounds
+    for _ in range(8):  # now and then, the recorder looks at the frame, or records some rounds
         be_eager()
         tracemalloc.start()
         out = chain() if len(peaks) % 2 else from_the_right(x)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    numpy.testing.assert_array_equal(out, from_the_right(X))
+        expected = -(((X + 1.0) * 2.0 - 3.0) / 4.0), from_the_right(X)
+        numpy.testing.assert_array_equal(out, expected[len(peaks) % 2])
 
 for run in (in_a_loop, lambda peaks: list(map(in_a_loop, [peaks]))):  # by the interpreter, by C
     peaks = []

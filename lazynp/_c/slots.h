@@ -41,7 +41,8 @@ enum {
 /* The fronts by class; NULL: the class has the slot of Python's. */
 static struct {
     PyObject *own[OPERATORS][CLASSES], *reflected[OPERATORS][CLASSES];
-    PyObject *rpow[CLASSES], *compare[Py_GE + 1][CLASSES], *getitem[CLASSES], *setitem[CLASSES], *truth[CLASSES],
+    PyObject *rpow[CLASSES]; /* the method, which is no front */
+    PyObject *compare[Py_GE + 1][CLASSES], *getitem[CLASSES], *setitem[CLASSES], *truth[CLASSES],
         *length[CLASSES];
     richcmpfunc compared;
     binaryfunc got;
@@ -51,9 +52,9 @@ static struct {
     void *python[OPERATORS]; /* Python's functions for operators in place, and of one operand */
 } slots;
 
-/* By operator, and by whether the left operand is of another class (then the interpreter calls from
-   another place), the callers of its slot where the interpreter runs it as an instruction; none: not
-   tried, or it cannot be told. */
+/* By operator, the callers of its slot where the interpreter runs it as an instruction; none: not
+   tried, or it cannot be told. Second, where the left operand is of another class: the interpreter
+   calls the slot from another place then. */
 static Callers interpreter[OPERATORS][2];
 static int noting; /* 1: operators only note who calls; -1: who calls must be known from them */
 

@@ -109,8 +109,11 @@ class Case:
     def check_hope(self, program: Program) -> None:
         """Raise `Slower` if the program would not win, by estimate. Where a trial takes long, the
         estimate must leave it a chance without the help of other cores: NumPy's BLAS has them too.
+        A program that has won needs no estimate.
         """
-        python = self.last or 0.0
+        python = self.last
+        if self._wins or not python:
+            return
         if program.seconds > (min(FASTER, HOPELESS) if python > SECONDS else HOPELESS) * python:
             raise Slower(f"it would take {program.seconds / python:.1f} of Python's time")
 
@@ -141,11 +144,6 @@ class Case:
         self._wins += 1
         self._left = None if sure or self._wins > 1 else _UNSURE
         return self._wins == 1
-
-    @property
-    def has_won(self) -> bool:
-        """Whether the program has won a trial: then no estimate is needed."""
-        return self._wins > 0
 
     def asks_again(self) -> bool:
         """Whether the program, about to run a call, has its second trial instead."""
@@ -245,7 +243,7 @@ class Trials:
         if case.candidate is None:
             given = self._trace(case, given, args, kwargs)
         candidate = case.candidate if case.ready and not self._doubts(case) else None
-        if candidate is not None and case.last is not None and not case.has_won:
+        if candidate is not None:
             try:
                 case.check_hope(candidate)
             except Slower as why:

@@ -2,9 +2,10 @@
 
 By default, glibc returns free memory at the end of the heap to the system and takes it again a
 moment later, page by page. It also maps each block of more than 32 MB anew. A loop over arrays of
-3 MB then takes twice as long, in NumPy and in XLA alike. On 500 MB, pages of 4 KB take longer than
-computing: NumPy asks for huge pages, but XLA does not. So the heap is made longer at once, by what
-will be kept, and asks for huge pages there. No page of it is used before something is written.
+3 MB then takes twice as long, in NumPy and in XLA alike. On 500 MB, pages of 4 KB take almost as
+long as computing: NumPy asks for huge pages, but XLA does not. So the heap is made longer at once,
+by what will be kept, and asks for huge pages there. No page of it is used before something is
+written.
 
 If the user has set malloc's variables, or a limit of the address space, that choice stands.
 """

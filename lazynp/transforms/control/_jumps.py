@@ -4,8 +4,8 @@ What follows an `if` whose one branch always jumps moves into the other branch. 
 other statement that may jump is guarded by the flags. The flags are known in Python until a branch
 on a traced value sets one.
 
-A `return` of variables inside a loop only notes which it was. Its value is taken after the loop,
-for nothing changes the variables in between: an array that the rounds write has no second name.
+A `return` of variables inside a loop only notes that it ran. Nothing changes the variables until
+the loop has ended, and its value is taken then: an array that the rounds write gets no second name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Flags:
     leave: str | None = None  # of break
     skip: str | None = None  # of continue
     back: bool = False  # whether `return` sets a flag
-    # in a loop: what is returned there, and its flag, for whoever comes after the outermost loop
+    # in a loop: the flags of noted returns, whose values are taken after the outermost loop
     later: list[tuple[str, ast.Return]] | None = None
 
 
@@ -216,8 +216,8 @@ class Jumps:
 
 
 def _taken(noted: Sequence[tuple[str, ast.Return]], all_noted: bool) -> list[ast.stmt]:
-    """The value of the `return` that a loop has noted, where one has run. all_noted: none but these
-    have.
+    """Take the value of the `return` that has run. all_noted: the loop has no others, so the last
+    needs no test.
     """
     made: list[ast.stmt] = []
     for note, s in reversed(noted):

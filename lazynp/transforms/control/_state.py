@@ -84,8 +84,8 @@ class Session(threading.local):
             raise TooLong("it records too many operations")
 
     def check_known(self, nodes: list[Any]) -> None:
-        """A value is computed, by reference, because the trace asks for it. There, a loop may take
-        seconds: then Python runs what nobody has asked to be staged.
+        """A trace asks for a known value, which the interpreter is about to compute. If loops would
+        take long there, the trace of a function that nobody has asked to stage ends.
         """
         if self.strict is None:
             return

@@ -89,7 +89,7 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None
     if is_leaf is not None and is_leaf(tree):
         leaves.append(tree)
         return LEAF
-    parts = _parts(tree)
+    parts = parts_of(tree)
     if parts is None:
         leaves.append(tree)
         return LEAF
@@ -97,7 +97,7 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None
     return kind, static, tuple([_flatten(child, leaves, is_leaf) for child in children])
 
 
-def _parts(tree: Any) -> tuple[Any, Hashable, Sequence[Any]] | None:
+def parts_of(tree: Any) -> tuple[Any, Hashable, Sequence[Any]] | None:
     """The kind, static data and children of a tree; None for a leaf."""
     kind = type(tree)
     if kind is tuple or kind is list:
@@ -171,7 +171,7 @@ def flatten_up_to(structure: Structure, tree: Any, what: str) -> list[Any]:
     if structure is LEAF:
         return [tree]
     kind, static, children = structure
-    parts = _parts(tree)
+    parts = parts_of(tree)
     if parts is None or not _alike(parts[0], kind) or parts[1] != static:
         raise TypeError(f"{what}: a tree like {show(structure)} is required, got {tree!r}")
     if len(parts[2]) != len(children):
@@ -198,7 +198,7 @@ def broadcast_prefix(
     """
     if prefix is None or (is_leaf is not None and is_leaf(prefix)):
         return [prefix] * count(structure)
-    parts = _parts(prefix)
+    parts = parts_of(prefix)
     if parts is None:
         return [prefix] * count(structure)
     if structure is LEAF:

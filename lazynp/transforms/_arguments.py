@@ -53,6 +53,7 @@ class Arguments:
     """The dynamic arguments, flattened."""
 
     __slots__ = (
+        "tree",
         "leaves",
         "structure",
         "owners",
@@ -66,6 +67,7 @@ class Arguments:
 
     def __init__(self, tree: Any, what: str, names: Sequence[Names] = ()) -> None:
         """names: of the axes of each leaf, where sizes are not to be known."""
+        self.tree = tree  # of the caller's own containers
         self.leaves, self.structure = tree_flatten(tree)
         self.owners: list[Array] = []
         self.values: list[Any] = []  # not an array of ours, or immutable, or on the host

@@ -24,11 +24,12 @@ from lazynp._recorder import StagingRecorder, local
 from lazynp._steps import with_numbers
 from lazynp._strides import dense_order, in_order
 from lazynp._trace import staging
-from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp._tree import count, tree_flatten, tree_unflatten
 from lazynp.transforms._arguments import START, Arguments, at_places, fixed
 from lazynp.transforms._axes import NamedSizes, bound
 from lazynp.transforms._by_size import called_by_size
 from lazynp.transforms._call import Places, delivered, jit_call
+from lazynp.transforms._containers import Change, Constant, Containers, Given, put_back
 from lazynp.transforms._direct import by_reference, runs_here
 from lazynp.transforms._donation import give_up
 from lazynp.transforms._expanding import expanded
@@ -48,6 +49,8 @@ from lazynp.transforms._stack import (
 from lazynp.transforms._stage import ShapeDtype, captured_program, run_jaxpr, weak_aval
 from lazynp.transforms._unused import unused
 
+_OWNED = ("same", "view")  # results that an array outside of the program gives
+
 
 @dataclass
 class Traced:
@@ -57,10 +60,13 @@ class Traced:
     captured: list[Array]  # owners that are not arguments
     avals: tuple[Aval, ...]  # of the captured owners
     nodes: list[Node]  # tracers, data: the same at each call
-    outs: list[Any]  # ("new", kind) | ("same", owner) | ("view", owner, path, flags) | ("value", x)
+    # ("new", kind) | ("same", owner) | ("view", owner, path, flags) | ("value", x) | ("put", x)
+    outs: list[Any]
     written: list[tuple[str, int]]  # ("argument", "captured" or "value", place)
     tree: Any
     starts: list[Node]  # starts of views, where they are operands: their nodes during tracing
+    changes: list[Change]  # of lists and dicts; `outs` ends with their new contents
+    what: str
     sized: SizedProgram | None = None  # what runs, if there are sizes in it
 
     def valid(self) -> bool:
@@ -75,7 +81,7 @@ class Traced:
         """Whether a call is one operation on the arguments and nothing else."""
         new = all(kind[0] == "new" for kind in self.outs)
         data = all(n[OP] is None and not is_tracer(n) for n in self.nodes)
-        return new and data and not (self.captured or self.written)
+        return new and data and not (self.captured or self.written or self.changes)
 
 
 def trace(
@@ -99,8 +105,9 @@ def trace(
         leaves = given.moved(starts) if moving else given.leaves
         leaves = [x if f else _handle(x, next(fresh)) for x, f in zip(leaves, flags)]
         handles = [h for h, f in zip(leaves, flags) if not f]
-        args, kwargs = tree_unflatten(given.structure, leaves)
-        out = function(*args, **kwargs)
+        args, kwargs = tree = tree_unflatten(given.structure, leaves)
+        containers = Containers(tree, leaves)
+        out = function(*args, **kwargs), containers
         return _finished(recorder, given, named, inputs, (handles, values), starts, out, what)
 
 
@@ -137,14 +144,16 @@ def _finished(
     inputs: list[Node],
     lent: tuple[list[Array], list[Node]],
     starts: list[Node],
-    out: Any,
+    out: tuple[Any, Containers],
     what: str,
 ) -> Traced:
     """lent: the handles that stand for arguments that are not our Arrays, and their initial
-    nodes.
+    nodes. out: the result, and the containers that the function was given.
     """
     places = {id(o): ("argument", i) for i, o in enumerate(given.owners)}
-    leaves, tree = tree_flatten(out)
+    leaves, tree = tree_flatten(out[0])
+    changes, more = out[1].changed()
+    leaves += more
     roots: list[Node] = []
     outs = [_result(x, recorder, roots, starts, what) for x in leaves]
     changed = [h[0] for h in recorder.handles.values() if h[0]._node is not h[2]]
@@ -176,6 +185,8 @@ def _finished(
         written=written,
         tree=tree,
         starts=starts,
+        changes=changes,
+        what=what,
         sized=sized,
     )
 
@@ -184,6 +195,8 @@ def _result(
     x: Any, recorder: StagingRecorder, roots: list[Node], starts: list[Node], what: str
 ) -> Any:
     """Classify a result: an array from outside, a view of one, or a new value."""
+    if type(x) in (Given, Constant):
+        return "put", x
     if type(x) is NDArray:
         if id(x) in recorder.handles:
             return "same", x
@@ -196,7 +209,7 @@ def _result(
 
 def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) -> Any:
     """Refer to the result's owner by place, if that owner is an operand."""
-    if kind[0] == "new" or id(kind[1]) not in places:
+    if kind[0] in ("new", "put") or id(kind[1]) not in places:
         return kind  # an array from outside that was only returned
     return kind[0], places[id(kind[1])], *kind[2:]
 
@@ -233,7 +246,7 @@ def run(
     elif donate:
         results = iter(jit_call(*operands, jaxpr=jaxpr, **params, donate=donate))
         kept = {i for where, i in traced.written if where == "argument"}
-        kept |= {k[1][1] for k in traced.outs if k[0] != "new" and k[1][:1] == ("argument",)}
+        kept |= {k[1][1] for k in traced.outs if k[0] in _OWNED and k[1][:1] == ("argument",)}
         give_up([given.owners[i] for i in donate if i not in kept], params["name"])
     else:
         results = iter(jit_call(*operands, jaxpr=jaxpr, **params))
@@ -268,6 +281,8 @@ def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], valu
                 write(owners[where][i], value._read())
     places = (traced.starts, given.starts, values)
     leaves = [_delivered(k, x, owners, places) for k, x in zip(traced.outs, made, strict=True)]
+    if traced.changes:
+        put_back(traced.changes, given.tree, leaves[count(traced.tree) :], traced.what)
     return tree_unflatten(traced.tree, leaves)
 
 
@@ -305,6 +320,8 @@ def _set_aside(given: Arguments) -> None:
 
 
 def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]], places: Any) -> Any:
+    if kind[0] == "put":
+        return kind[1]
     if kind[0] == "new":
         return made if kind[1] is NDArray or made.ndim else new_scalar(made._read())
     owner = kind[1] if isinstance(kind[1], Array) else owners[kind[1][0]][kind[1][1]]

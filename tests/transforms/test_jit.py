@@ -349,7 +349,7 @@ def test_piecewise() -> None:
         (lambda x, i: sum(range(i)), "fori_loop in place of range"),
         (lambda x, i: list(x[x > 1]), r"x\[m\] = v, where\(m, x, 0\)"),
         (eval("lambda x, i: x if x[0] > 1 else -x"), "cond, switch, while_loop or where"),
-        (lambda x, i: float(x[0]), "cond"),
+        (eval("lambda x, i: float(x[0])"), "cond"),
     ],
 )
 def test_values_that_are_not_known(function, cure) -> None:

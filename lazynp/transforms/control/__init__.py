@@ -35,6 +35,7 @@ from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import message
 from lazynp.transforms.control._names import binds, jumps, names
 from lazynp.transforms.control._numbers import STANDING
+from lazynp.transforms.control._places import changed
 from lazynp.transforms.control._plainer import plainer
 from lazynp.transforms.control._records import Record, closed, opened
 from lazynp.transforms.control._recursion import TooLong
@@ -51,7 +52,6 @@ from lazynp.transforms.control._source import (
 )
 from lazynp.transforms.control._state import (
     CannotStage,
-    changed,
     fresh,
     load,
     operators,

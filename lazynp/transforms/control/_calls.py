@@ -24,12 +24,15 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._memo import Memo
+from lazynp._positions import position
+from lazynp._recorder import user_position
+from lazynp.transforms.control._affected import is_affected
 from lazynp.transforms.control._letters import Letter
 from lazynp.transforms.control._names import Unsupported
 from lazynp.transforms.control._numbers import OF_TRACED, STANDING
 from lazynp.transforms.control._records import making, replaced
 from lazynp.transforms.control._recursion import check_depth
-from lazynp.transforms.control._rewrite import is_affected, rewritten
+from lazynp.transforms.control._rewrite import rewritten
 from lazynp.transforms.control._seeded import seeded
 from lazynp.transforms.control._source import RUNTIME, compiled, inner_codes, plain_of, tree_of
 from lazynp.transforms.control._state import (
@@ -374,7 +377,15 @@ def _check(function: Any) -> None:
     if not _is_pure(function) or session.strict is not None and _has_state(function):
         name = getattr(function, "__qualname__", None) or kind(function)
         session.drew = session.drew or _draws(function)
-        raise CannotStage(f"calls `{name}`, which may change objects")
+        line = position(*user_position()).rpartition(":")[2]
+        raise CannotStage(f"line {line}: calls `{name}`, which may change objects{_cure(function)}")
+
+
+def _cure(function: Any) -> str:
+    of = getattr(function, "__self__", None)
+    if isinstance(of, list) and function.__name__ in ("append", "extend", "insert", "pop"):
+        return ": its length would depend on a traced value; write into an array, and count"
+    return ""
 
 
 def _is_pure(function: Any) -> bool:

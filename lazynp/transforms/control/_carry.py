@@ -22,6 +22,7 @@ from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control._choice import apart, common_dtype, lossy, refuse_after_write
 from lazynp.transforms.control._growing import Growth
 from lazynp.transforms.control._known import python_number
+from lazynp.transforms.control._places import MOST, Place, arrays_in
 from lazynp.transforms.control._records import Record, closed, is_frozen, is_new, opened
 from lazynp.transforms.control._state import (
     UNBOUND,
@@ -87,17 +88,38 @@ class Carry:
         self.unclear: set[str] = set()  # may be another array's memory afterwards
         self.stays: dict[tuple[str, int], Any] = {}  # arrays that each round leaves in their places
         self.outside: list[Any] = []  # arrays from outside that rounds bind to variables
+        self.variables = names  # without places
         for n in names:
-            v = self.values[n]
-            if v is UNBOUND or n in self.kept:
-                continue
-            window = window_makers[0](v) if is_unsized(v) else None
-            if window and not (written and window.shows):
-                self._enlarge(n, window)
-                continue
-            leaves = tree_flatten(v)[0]
-            if v is None or not all(map(numeric, leaves)):
-                self.fixed.add(n)
+            self._enter(n)
+
+    def _enter(self, n: str) -> None:
+        """Find out how the rounds take this variable."""
+        v = self.values[n]
+        if v is UNBOUND or n in self.kept:
+            return
+        window = window_makers[0](v) if is_unsized(v) else None
+        if window and not (self.written and window.shows):
+            self._enlarge(n, window)
+            return
+        leaves = tree_flatten(v)[0]
+        if v is None or not all(map(numeric, leaves)):
+            self.fixed.add(n)
+
+    def add(self, places: list[Place]) -> None:
+        """Carry what the body stores in objects from outside as well."""
+        if len(self.names) - len(self.variables) + len(places) > MOST:
+            raise CannotStage(f"line {self.line}: more than {MOST} entries of objects are set")
+        bind_all(self.cells.values(), self.before)
+        for place in places:
+            n, v = place.name, value_of(place)  # type: ignore[arg-type]
+            if v is UNBOUND:
+                raise OtherType(f"line {self.line}: `{n}` is first set in the loop")
+            self.cells[n], self.values[n] = place, v  # type: ignore[assignment]
+            self.before.append(v)
+            self.names = (*self.names, n)
+            if _private(place):
+                self.private.add(n)
+            self._enter(n)
 
     def given(self) -> dict[str, Any]:
         """The initial values of what is carried."""
@@ -209,7 +231,7 @@ class Carry:
             v = value_of(cell)
             if n not in self.names and v is not before:
                 continue  # the next round binds it before it reads it, and nothing reads it later
-            for x in [v] if type(v) is NDArray else tree_flatten(closed(v))[0]:
+            for x in arrays_in(v, self.cells):
                 if _is_array(x):
                     shown.setdefault(id(x._owner()), set()).add(n)
         return shown

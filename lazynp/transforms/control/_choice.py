@@ -27,6 +27,7 @@ from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed, we
 from lazynp.transforms.control._divided import decided
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import check_with_message
+from lazynp.transforms.control._places import new_places, noting
 from lazynp.transforms.control._state import (
     UNBOUND,
     CannotStage,
@@ -165,7 +166,9 @@ def _decided(
     line: int,
 ) -> Any:  # fmt: skip
     predicate = truth(test)
-    sides = [_staged(f, cells, names, line) for f in (other, then)]
+    sides, places = _both(then, other, cells, names, line)
+    cells = {**cells, **{p.name: p for p in places}}
+    names = [*names, *(p.name for p in places)]
     tests = elementwise.logical_not(predicate), predicate
     for side, bad, rest in zip(sides, tests, (then, other), strict=True):
         if side.raised is not None:
@@ -189,12 +192,36 @@ def _decided(
     rest = iter(handles)
     made = [rebuild(rest) for rebuild, _ in plan]
     for n, value in zip(names, made[1:], strict=True):
-        bind(cells[n], value)
+        if value is not value_of(cells[n]):
+            bind(cells[n], value)
     return made[0]
 
 
-def _staged(function: Any, cells: Cells, names: Sequence[str], line: int) -> _Side:
+def _both(
+    then: Any, other: Any, cells: Cells, names: Sequence[str], line: int
+) -> tuple[list[_Side], list[Any]]:
+    """The sides, staged, and the places that they set. Where one sets places that the other has
+    not given, that one is traced again.
+    """
+    places = session.places.setdefault((getattr(then, "__code__", then), line), [])
+    sides: list[Any] = [None, None]
+    given = [-1, -1]
+    while given[0] < len(places) or given[1] < len(places):
+        for k, function in enumerate((other, then)):
+            if given[k] < len(places):
+                known = list(places)
+                sides[k], found = _staged(function, cells, names, line, known)
+                given[k] = len(known) + (len(found) if places == known else 0)
+                places += [p for p in found if all(p.identity != q.identity for q in places)]
+    return sides, list(places)
+
+
+def _staged(
+    function: Any, cells: Cells, names: Sequence[str], line: int, known: list[Any]
+) -> tuple[_Side, list[Any]]:
+    """A side, and the places that it sets besides these. It gives them after the others."""
     before = values_of(cells.values())
+    found: list[Any] = []
     values: list[Any] = []
     described: list[Any] = []
     leaves: list[Any] = []
@@ -203,6 +230,8 @@ def _staged(function: Any, cells: Cells, names: Sequence[str], line: int) -> _Si
     def run(_: list[Array]) -> list[Any]:
         values.append(function())
         values.extend(value_of(cells[n]) for n in names)
+        found.extend(new_places(stores, {p.name: p for p in known}))
+        values.extend(map(value_of, [*known, *found]))
         handles = local.recorder.handles  # type: ignore[attr-defined]
         for v in values:
             parts = [] if v is UNBOUND else tree_flatten(v)[0]
@@ -220,15 +249,15 @@ def _staged(function: Any, cells: Cells, names: Sequence[str], line: int) -> _Si
 
     since = next(numbers)
     try:
-        with session.staged():
+        with session.staged(), noting() as stores:
             program = stage(run, [], f"a branch at line {line}", [])
     except BaseException as error:
         if when_raised(error) < since:
             raise
-        return _Side(None, [], [], 0, [], error)  # type: ignore[arg-type]
+        return _Side(None, [], [], 0, [], error), []  # type: ignore[arg-type]
     finally:
         bind_all(cells.values(), before)
-    return _Side(program, values, described, len(leaves), old)
+    return _Side(program, values, described, len(leaves), old), found
 
 
 def _check(bad: Any, error: BaseException) -> None:

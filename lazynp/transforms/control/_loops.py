@@ -7,6 +7,7 @@ changes nothing in Python; where it fails, the variables are as before, and Pyth
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
@@ -35,6 +36,7 @@ from lazynp.transforms.control._divided import (
     windows,
 )
 from lazynp.transforms.control._growing import Grows
+from lazynp.transforms.control._places import new_places, noting
 from lazynp.transforms.control._sequences import Rounds, rounds_of
 from lazynp.transforms.control._state import (
     CannotStage,
@@ -66,7 +68,9 @@ def _nodes(made: dict[str, Any]) -> dict[str, list[Any]]:
 def _settled(carry: Carry, loop: Callable[[dict[str, Any]], Any]) -> Any:
     """Run the loop primitive until the types of the carry are found."""
     growth = session.growth  # of a loop around this one
-    for _ in range(2 * len(carry.names) + 4 + len(carry.cells)):
+    for attempt in itertools.count():
+        if attempt >= 2 * len(carry.names) + 4 + len(carry.cells):
+            break
         carry.values = {n: started(v) for n, v in carry.values.items()}
         try:
             with session.staged(carry.exact, carry.counted):
@@ -82,8 +86,13 @@ def _settled(carry: Carry, loop: Callable[[dict[str, Any]], Any]) -> Any:
 def _round(carry: Carry, carried: dict[str, Any], body: Callable[[], Any]) -> dict[str, Any]:
     made = carry.put(carried)
     first = _nodes(made)
-    body()
-    return carry.taken(made, first)
+    with noting() as stores:
+        body()
+        out = None if (places := new_places(stores, carry.cells)) else carry.taken(made, first)
+    if out is None:
+        carry.add(places)
+        raise Again
+    return out
 
 
 def _staged_for(
@@ -179,6 +188,8 @@ def _exchanged(
     """
     if undecided(rounds.length) or ends is not None:
         return _unknown_places(exchanged, carry.line)
+    if not exchanged.names.issubset(carry.variables):
+        return f"line {carry.line}: arrays in an object change places and are written in place"
     together, count = exchanged.rounds, int(rounds.length) - skipped
     first, step = rounds.first + skipped * rounds.step, rounds.step
 
@@ -190,7 +201,7 @@ def _exchanged(
     groups.divided = True
     after = carry.after
     carry = Carry(
-        carry.names, carry.written, carry.line, body, kept=exchanged.names, growth=carry.growth
+        carry.variables, carry.written, carry.line, body, kept=exchanged.names, growth=carry.growth
     )
     carry.after = after
     try:

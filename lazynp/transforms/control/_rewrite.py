@@ -12,6 +12,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+from lazynp.transforms.control._affected import MEMBERSHIP, may_be_number
 from lazynp.transforms.control._jumps import Jumps, call, name, no, thunk
 from lazynp.transforms.control._liveness import Liveness
 from lazynp.transforms.control._names import (
@@ -25,7 +26,7 @@ from lazynp.transforms.control._names import (
 )
 from lazynp.transforms.control._plainer import plainer
 from lazynp.transforms.control._raising import Raising
-from lazynp.transforms.control._reductions import REDUCING, Reductions
+from lazynp.transforms.control._reductions import Reductions
 from lazynp.transforms.control._trees import copied, placed
 
 _REFUSED = (
@@ -34,8 +35,6 @@ _REFUSED = (
 )  # fmt: skip
 _FRAMES = {"super", "__class__", "locals", "vars", "dir", "eval", "exec"}  # look at the frame
 _SEQUENCES = {"range", "enumerate", "zip", "reversed"}
-_MEMBERSHIP = (ast.In, ast.NotIn)
-CONTROL = (ast.For, ast.While, ast.If, ast.IfExp, ast.BoolOp, ast.Assert, ast.Try, ast.Match)
 
 
 def rewritten(node: Any, unsure: frozenset[str] | set[str] = frozenset()) -> Any:
@@ -336,7 +335,7 @@ class _Expressions(ast.NodeTransformer):
             return node
         self.generic_visit(node)
         if len(node.ops) == 1:
-            if not isinstance(node.ops[0], _MEMBERSHIP):
+            if not isinstance(node.ops[0], MEMBERSHIP):
                 return node
             found = self._call(node, "within", node.left, node.comparators[0])
             return found if isinstance(node.ops[0], ast.In) else self._call(node, "not_", found)
@@ -365,7 +364,7 @@ class _Expressions(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             names = [ast.Constant(node.attr)] if isinstance(node, ast.Attribute) else []
             node.value = self._call(node, "changed", node.value, ast.Constant(node.lineno), *names)
-        elif isinstance(node, ast.Subscript) and _may_be_number(node.slice):
+        elif isinstance(node, ast.Subscript) and may_be_number(node.slice):
             return self._call(node, "item", node.value, node.slice)
         return node
 
@@ -477,22 +476,3 @@ class _Expressions(ast.NodeTransformer):
 
 _GROWING = {"Add", "Sub", "Mult", "Pow", "LShift"}  # may make ints large
 _DIVIDING = {"Div", "FloorDiv", "Mod", "Pow"}  # NumPy's and Python's numbers fail differently
-
-
-def _may_be_number(index: ast.expr) -> bool:
-    """Whether an index may be a traced number. (`item` costs a call.)"""
-    if isinstance(index, ast.UnaryOp):
-        index = index.operand
-    return not isinstance(index, (ast.Constant, ast.Slice, ast.Tuple))
-
-
-def is_affected(node: ast.AST) -> bool:
-    """Whether the function has control flow."""
-    for n in ast.walk(node):
-        if isinstance(n, CONTROL) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not):
-            return True
-        if isinstance(n, ast.Compare) and (len(n.ops) > 1 or isinstance(n.ops[0], _MEMBERSHIP)):
-            return True
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in REDUCING:
-            return True
-    return False

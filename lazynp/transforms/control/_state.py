@@ -60,6 +60,10 @@ class Session(threading.local):
         self.scopes: dict[int, dict[str, Any]] = {}  # by id of global names: what stands for them
         self.counting: list[Any] = []  # loops over numbers whose bodies are being traced
         self.pieces = 0  # that loops were divided into
+        # what the body that is being traced stores in objects from outside; None: it must not
+        self.stores: Any = None
+        # by what stands there: the places that branches set, when they were traced before
+        self.places: dict[Any, list[Any]] = {}
         self.growth: Any = None  # lists to which the rounds of the innermost loop may append
         self.draws: Any = None  # what draws random numbers, in a loop that is running
         # by id: generators that a strict trace has made, and the depth of each; what they drew, in
@@ -130,7 +134,7 @@ class Session(threading.local):
         self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
         self.scopes, self.shown = {}, []
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
-        self.handlers, self.picks = [], {}
+        self.handlers, self.picks, self.stores, self.places = [], {}, None, {}
         outermost, self.recursive, self.within = not self.within, 0, self.within | within
         try:
             yield
@@ -151,8 +155,9 @@ class Session(threading.local):
         a number that is unknown. In such a loop, unrolling one around it makes no int known.
         """
         self.check_time()
-        before = self.exact
+        before, stores = self.exact, self.stores
         self.exact = counted and (self.exact or exact and not self.depth)
+        self.stores = None
         self.depth += 1
         try:
             yield
@@ -163,7 +168,7 @@ class Session(threading.local):
             raise
         finally:
             self.depth -= 1
-            self.exact = before
+            self.exact, self.stores = before, stores
 
     @contextmanager
     def strictly(
@@ -354,17 +359,6 @@ def may_change(x: Any) -> bool:
         return True
     made = session.fresh.get(id(x))
     return made is not None and made[0] is x and made[1] == session.depth
-
-
-def changed(x: Any, line: int, attribute: str = "") -> Any:
-    """The object of a statement `x[i] = v`, or `x.attribute = v`."""
-    if type(x) is Maybe:
-        x = x.value
-    if attribute and session.strict is not None and isinstance(x, Array):
-        raise CannotStage(f"line {line}: `{attribute}` of an array is set")
-    if not may_change(x):
-        raise CannotStage(f"line {line}: an object that is no lazynp array ({kind(x)}) is changed")
-    return x
 
 
 def own(x: Any, name: str, line: int) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._sizes import is_size
-from lazynp.primitives import elementwise, shaping
+from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._stack import argument_node
 from lazynp.transforms._stage import weak_aval
@@ -22,7 +23,7 @@ from lazynp.transforms.control._state import (
     undecided,
 )
 
-_INT = np.dtype(np.int64)
+_INT, _FLOAT = np.dtype(np.int64), np.dtype(np.float64)
 
 
 def _kind(x: Any) -> type | None:
@@ -35,6 +36,8 @@ def _kind(x: Any) -> type | None:
 
 def item(x: Any, index: Any, of: Any = None) -> Any:
     """`x[index]`. of: the type that an error names, if not that of x."""
+    if undecided(index) and type(x) in (dict, OrderedDict):
+        return _entry(x, index)
     if not undecided(index) or (kind := _kind(x)) is None:
         return x[index]
     if index.ndim or index.dtype.kind not in "iu" or not x:
@@ -51,6 +54,21 @@ def item(x: Any, index: Any, of: Any = None) -> Any:
     values, weak = table
     found = values[_place(index, len(x), of)]
     return pythons(found, found.dtype) if weak else found
+
+
+def _entry(x: dict[Any, Any], index: Any) -> Any:
+    """`x[index]` of a dict of numbers whose keys are ints."""
+    if index.ndim or index.dtype.kind not in "iu" or not x or {type(k) for k in x} != {int}:
+        return x[index]
+    if any(not -(2**63) <= k < 2**63 for k in x) or (table := _table([*x.values()])) is None:
+        return x[index]
+    i = elementwise.convert(index, dtype=_INT)
+    found = elementwise.equal(new_array(argument_node(np.array([*x]))), i)
+    none = elementwise.logical_not(reduction.reduce_or(found, axes=(0,)))
+    check_later(shaping.reshape(none, shape=(1,)), KeyError, "{}", shaping.reshape(i, shape=(1,)))
+    values, weak = table
+    out = values[found.argmax()]
+    return pythons(out, out.dtype) if weak else out
 
 
 def place(x: list[Any], index: Any, value: Any) -> None:
@@ -93,20 +111,39 @@ def _table(x: Any) -> tuple[Any, bool] | None:
     they are.
     """
     kinds = {type(v) for v in x}
-    if kinds in ({int}, {float}, {complex}):
+    mixed = session.strict is None and kinds == {int, float}
+    if mixed and all(type(v) is float or abs(v) <= 2**53 for v in x):
+        x = list(map(float, x))  # as a variable that is one or the other
+    elif kinds in ({int}, {float}, {complex}):
         if int in kinds and not all(-(2**63) <= v < 2**63 for v in x):
             return None
         return new_array(argument_node(np.array(x))), True
     if not all(numeric(v) and not isinstance(v, (NDArray, np.ndarray)) for v in x):
         return None
     avals = [weak_aval(v) for v in x]
-    if len({(a.dtype, a.weak) for a in avals}) > 1 or any(a.shape for a in avals):
+    weak = all(a.weak for a in avals)
+    dtype = _joined(avals)
+    if dtype is None or any(a.shape for a in avals):
         return None
-    dtype, weak = avals[0].dtype, avals[0].weak
     if weak and dtype.kind == "b":
         return None
     parts = [shaping.reshape(_plain(v, dtype), shape=(1,)) for v in x]
     return shaping.concatenate(*parts, axis=0), weak
+
+
+def _joined(avals: list[Any]) -> Any:
+    """The dtype of all these numbers, as that of a variable which is one or the other; None if a
+    program that nobody asked for would show that they were joined.
+    """
+    kinds = {(a.dtype, a.weak) for a in avals}
+    if len(kinds) == 1:
+        return avals[0].dtype
+    numbers = {a.dtype for a in avals if a.weak}
+    given = {a.dtype for a in avals if not a.weak}
+    if session.strict is not None or not numbers <= {_INT, _FLOAT} or len(given) > 1:
+        return None
+    dtype = given.pop() if given else _FLOAT
+    return None if dtype.kind != "f" and numbers != {_INT} or dtype.kind not in "if" else dtype
 
 
 def _plain(v: Any, dtype: Any) -> Any:

@@ -162,7 +162,9 @@ def _computed(node: Node, sizes: Table) -> Dim:
     op = node[OP]
     if op is not None and type(node[ARGS]) is tuple:
         if op.primitive.name in _FORMS:
+            # sums of shorter integers wrap around
             numbers = all(a.dtype.kind in "iu" and not a.ndim for a in op.explicit)
+            numbers = numbers and all(a.dtype.itemsize > 2 for a in op.explicit)
             if numbers and not any(map(_is_truth, node[ARGS])):  # 3 * (x > 0) has one
                 sides = [_form(a) for a in node[ARGS]]
                 if None not in map(_none, sides):
@@ -224,6 +226,8 @@ def new_size(node: Node, sizes: Table, least: int | None = None, name: str = "")
         least = low if low > -_FAR else None
     atom = Atom(name or f"size{len(sizes.made)}", least)
     atom.place = new_scalar(node)
+    if atom.place.dtype != LENGTH.dtype:  # sizes are i64
+        atom.place = elementwise.convert(atom.place, dtype=LENGTH.dtype)
     sizes.made.append(atom)
     return Size({(atom,): 1})
 

@@ -30,6 +30,7 @@ from lazynp._node import (
     Op,
     Trace,
     Traced,
+    aval_of_node,
     escaped,
     has_effects,
     hosted,
@@ -125,11 +126,34 @@ def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str,
             return top.process(primitive, operands, params)
         finally:
             local.where = None
+    if not any(map(is_tracer, operands)):  # those of a transformation that has ended have values
+        return (record_multiple if primitive.multiple_results else record)(
+            primitive, operands, params
+        )
     assert isinstance(recorder, StagingRecorder)
     operands = tuple([recorder.alias(o) if is_tracer(o) else o for o in operands])
     if primitive.multiple_results:
         return record_multiple(primitive, operands, params)
     return record(primitive, operands, params)
+
+
+def _outlived(node: Node) -> bool:
+    """Whether a node of a transformation that has ended has a value all the same, as the primal of
+    a gradient has. If so, that is what it holds from now on.
+    """
+    tracer = node[VALUE]
+    inner = tracer.behind() if tracer.known() else None
+    if inner is None or aval_of_node(inner) is not tracer.aval:
+        return False
+    if is_tracer(inner):
+        if not inner[VALUE].trace.alive and not _outlived(inner):
+            return False
+        node[:] = inner
+    elif local.recorder.staging and inner[VALUE] is None:
+        return False
+    else:
+        node[:] = [None, None, host_value(inner), None, tracer.aval]
+    return True
 
 
 def innermost(operands: Iterable[Any]) -> Trace | None:
@@ -140,9 +164,11 @@ def innermost(operands: Iterable[Any]) -> Trace | None:
     top: Trace | None = None
     for o in operands:
         if type(o) is list and o[OP] is None and type(o[AVAL]) is TracedAval:  # `is_tracer`
-            trace = o[VALUE].trace
-            if not trace.alive:
+            if not o[VALUE].trace.alive and not _outlived(o):
                 raise escaped(o[VALUE])
+            if not is_tracer(o):
+                continue
+            trace = o[VALUE].trace
             if trace.level > staged and (top is None or trace.level > top.level):
                 top = trace
     return top

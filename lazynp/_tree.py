@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
@@ -77,12 +77,41 @@ def register_alike(kind: type, base: type) -> None:
     register_pytree_node(kind, flatten, rebuilt)
 
 
+class Keys(tuple[Any, ...]):
+    """The sorted keys of a dict, which decide whether structures are equal. order: as they are in
+    the dict, if that is another order; trees that are built with the structure have it.
+    """
+
+    order: tuple[Any, ...] | None = None
+
+
+def _keys_of(tree: dict[Any, Any]) -> tuple[Any, ...]:
+    keys, order = tuple(sorted(tree)), tuple(tree)
+    if keys == order:
+        return keys
+    made = Keys(keys)
+    made.order = order
+    return made
+
+
 def tree_flatten(
     tree: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> tuple[list[Any], Structure]:
     """The leaves in order (dicts by key), and the structure without them."""
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves, is_leaf)
+
+
+def orders(structure: Structure) -> tuple[Any, ...]:
+    """The orders of the dicts in a structure that are not sorted: equal structures may differ in
+    them.
+    """
+    if structure is LEAF:
+        return ()
+    keys = structure[1][-1] if type(structure[1]) is tuple and structure[1] else structure[1]
+    own = keys.order if type(keys) is Keys else None
+    inside = [o for child in structure[2] if child is not LEAF for o in orders(child)]
+    return (own, *inside) if own is not None else tuple(inside)
 
 
 def _flatten(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> Structure:
@@ -112,11 +141,11 @@ def parts_of(tree: Any) -> tuple[Any, Hashable, Sequence[Any]] | None:
     if issubclass(kind, OrderedDict):
         return kind, tuple(tree), tuple(tree.values())
     if issubclass(kind, defaultdict):
-        keys = sorted(tree)
-        return kind, (tree.default_factory, *keys), tuple(tree[k] for k in keys)
+        found = _keys_of(tree)
+        return kind, (tree.default_factory, found), tuple([tree[k] for k in found])
     if issubclass(kind, dict):
-        keys = sorted(tree)
-        return kind, tuple(keys), tuple(tree[k] for k in keys)
+        found = _keys_of(tree)
+        return kind, found, tuple([tree[k] for k in found])
     if issubclass(kind, (tuple, list)):
         return kind, None, tree
     if kind.__module__ in ("lazynp", "builtins"):  # they live as long as the program
@@ -146,10 +175,23 @@ def _built(kind: Any, static: Any, children: list[Any]) -> Any:
     if kind in _registry:
         return _registry[kind][1](static, tuple(children))
     if issubclass(kind, defaultdict):
-        return kind(static[0], zip(static[1:], children, strict=True))
+        return kind(static[0], _ordered(static[1], children))
+    if issubclass(kind, Counter):
+        made = kind()
+        dict.update(made, _ordered(static, children))  # its own `update` adds
+        return made
     if issubclass(kind, dict):
-        return kind(zip(static, children, strict=True))
+        return kind(_ordered(static, children))
     return kind(*children) if hasattr(kind, "_fields") else kind(children)
+
+
+def _ordered(keys: tuple[Any, ...], children: list[Any]) -> list[tuple[Any, Any]]:
+    """The items of a dict."""
+    items = list(zip(keys, children, strict=True))
+    if type(keys) is not Keys or keys.order is None:
+        return items
+    found = dict(items)
+    return [(k, found[k]) for k in keys.order]
 
 
 def tree_map(

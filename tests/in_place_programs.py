@@ -175,6 +175,12 @@ class InPlaceWriter(Writer):
         if self.space[x].shape == self.space[out].shape != ():  # of 0-d arrays, NumPy 2.4 crashes
             functions += ["cumsum"] * 2
         function = self.random.choice(functions)
+        if numpy.shares_memory(self.space[x], self.space[out]):
+            return ""  # NumPy writes `argmax` and `max` while it reads
+        if function in ("max", "min") and not numpy.can_cast(
+            self.space[x].dtype, self.space[out].dtype
+        ):
+            return ""  # it casts the first element apart from the rest
         axis = "0" if function == "cumsum" else self.axis(x)
         return f"{x}.{function}(axis={axis}, out={out})"
 
@@ -193,6 +199,11 @@ class InPlaceWriter(Writer):
             "{0}.__setitem__(slice(1, 3), {1})",
         ]  # fmt: skip
         form = self.random.choice(forms)
+        shares = any(not s and n > 1 for s, n in zip(self.space[x].strides, self.space[x].shape))
+        if form == "{0}.flags.writeable = True" and shares:
+            return ""  # elements share memory: see docs/reliability.md
+        if "setfield" in form and self.space[x].dtype.kind in "fc":
+            return ""  # subnormal numbers, which compiled programs flush
         shape = self.random.choice([*_SHAPES, self.space[x].size])
         pick = self.index_array(self.space[x].size, valid=True)
         value = self.value(x)
@@ -201,7 +212,7 @@ class InPlaceWriter(Writer):
 
     def function(self) -> str:
         x = self.array(lambda v: v.flags.writeable)  # `ufunc.at` does not look
-        y, m = self.value(x), self.truth(x)
+        y, m = self.value(x), f"np.array({self.truth(x)})"  # or NumPy reads what it has written
         pick = self.index_array(self.space[x].size, valid=True)  # NumPy writes up to a wrong one
         first = self.index_array(self.space[x].shape[0] if self.space[x].ndim else 1)
         same = self.array(lambda v, s=self.space[x]: v.shape == s.shape)
@@ -209,9 +220,13 @@ class InPlaceWriter(Writer):
         y = y if y != "None" else "1"
         added = f"np.array({y})"
         within = f"np.array({y})" if y in self.space else y  # or NumPy reads what it has written
-        joined = self.array(lambda v, s=self.space[x]: not numpy.shares_memory(v, s))
+        joined = self.array(
+            lambda v, s=self.space[x]: v.flags.writeable and not numpy.shares_memory(v, s)
+        )
         if numpy.shares_memory(self.space[joined], self.space[x]):
             joined = "np.zeros(3)"
+        elif not self.space[joined].flags.writeable:
+            joined = "np.zeros(3)"  # NumPy writes to what is read-only
         if self.space[x].ndim == 1:  # NumPy reads past the end of what it broadcasts
             added = f"np.broadcast_to({y}, {x}[{first}].shape)"
         forms = [
@@ -229,14 +244,10 @@ class InPlaceWriter(Writer):
             f"np.compress([True, False, True], {x}, axis={self.axis(x)}, out={self.array()})",
             f"np.random.default_rng(3).shuffle({x})", f"np.round({x}, out={x})",
             f"np.matmul({x}, {x}, out={same})" if self.exact(x) else "",
-            f"np.stack([{x}, {x}], out={self.writeable()})", f"np.copyto({x}.T, {x})",
+            f"np.stack([{x}, {x}], out={joined})", f"np.copyto({x}.T, {x})",
             f"np.broadcast_to({x}, (2, *{x}.shape))[...] = 1",
         ]  # fmt: skip
         return self.random.choice(forms)
-
-    def writeable(self) -> str:
-        """For functions by which NumPy writes to what is read-only."""
-        return self.array(lambda v: v.flags.writeable)
 
     def exact(self, name: str) -> bool:
         return self.space[name].dtype.kind in "iub"

@@ -287,7 +287,9 @@ class Writer:
         x = self.array(lambda v: v.size > 0)  # NumPy's strides of nothing follow no rule
         if not self.space[x].size:
             return ""
-        return f"log.append(({x}.shape, str({x}.dtype), {x}.strides, {x}.flags.c_contiguous))"
+        # the strides of axes of one element mean nothing, and follow no rule either
+        strides = f"[s for s, n in zip({x}.strides, {x}.shape) if n > 1]"
+        return f"log.append(({x}.shape, str({x}.dtype), {strides}, {x}.flags.c_contiguous))"
 
     def drop(self) -> str:
         names = self.arrays()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from lazynp._avals import Aval, In, Shape, aval_of
-from lazynp._extents import may_be_equal
+from lazynp._extents import may_be_equal, surely
 from lazynp._fronts import in_front
 from lazynp._interpreter import with_params
 from lazynp._primitive import Missing, Primitive, Rule
@@ -82,8 +82,9 @@ def spread(size: int, batched: bool, x: Any, shape: Shape) -> Any:
     """
     if not hasattr(x, "shape"):
         return full(x, shape=(size, *shape), dtype=np.asarray(x).dtype)
-    if x.shape == (size, *shape) and batched:
-        return x
+    if batched and x.ndim == 1 + len(shape):
+        if all(surely(a == b) for a, b in zip(x.shape, (size, *shape), strict=True)):
+            return x
     inner = x.shape[1:] if batched else x.shape
     dims = tuple(range(1 + len(shape) - len(inner), 1 + len(shape)))
     return broadcast_in_dim(x, shape=(size, *shape), dims=(0, *dims) if batched else dims)

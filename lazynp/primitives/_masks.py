@@ -6,6 +6,7 @@ None of them reads the mask's data when recorded. The caller of take_mask has co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from lazynp._avals import Aval, In, aval_of, aval_of_operand
 from lazynp._extents import known_empty
 from lazynp._primitive import Primitive, Undefined
+from lazynp._sizes import is_size
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives._index_arrays import (
     broadcast_front,
@@ -180,9 +182,12 @@ def _masked_values_batch(size: int, batched: Sequence[bool], x: Any, mask: Any, 
     """Spread the values with recorded versions of the lowering's operations, then select."""
     x_batched, mask_batched, values_batched = batched
     x = x if x_batched else broadcast_front(x, size)
-    n, count = x.size // size if size else 0, values.shape[-1]
-    if n == 0 or count == 0 or size == 0:
+    n, count = math.prod(x.shape[1:]), values.shape[-1]
+    if known_empty(n) or known_empty(count) or known_empty(size):
         return x
+    if is_size(count):  # there may be none, and each place takes one
+        none = shaping.full(0, shape=(*values.shape[:-1], 1), dtype=values.dtype)
+        values = shaping.concatenate(values, none, axis=values.ndim - 1)
     flat = shaping.reshape(mask, shape=(size, n) if mask_batched else (n,))
     nth = elementwise.maximum(_ordinals(flat), 0)
     nth = elementwise.minimum(nth, count - 1)

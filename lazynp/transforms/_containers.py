@@ -1,4 +1,4 @@
-"""Lists and dicts among the arguments of a jitted function that the function itself changes.
+"""Lists, dicts and objects among the arguments of a jitted function that the function changes.
 
 A trace gets containers of its own. `Containers` remembers what they held, and says which of them
 hold something else when the function has returned. Their new contents become results of the trace.
@@ -11,7 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lazynp._tree import count, parts_of, tree_flatten, tree_unflatten
+from lazynp._array import Array
+from lazynp._node import VALUE, is_tracer
+from lazynp._tree import count, is_registered, parts_of, tree_flatten, tree_unflatten
+from lazynp.transforms.control import changed as noted
 
 Path = tuple[int, ...]  # from the root of a tree: the number of the child, each time
 
@@ -32,49 +35,75 @@ class Constant:
 
 @dataclass(frozen=True)
 class Change:
-    """The container at `path` holds other things. keys: of a dict. tree: of the values."""
+    """The container at `path` holds other things. keys: all those of a dict, or of an object's
+    attributes, in their order; None for a list. new: the keys of what is new. tree: of that.
+    """
 
     path: Path
     keys: tuple[Any, ...] | None
+    new: tuple[Any, ...]
     tree: Any
 
 
 class Containers:
-    """What the lists and dicts in the arguments of a trace hold at its beginning."""
+    """What the lists, dicts and objects in the arguments of a trace hold at its beginning."""
 
     def __init__(self, tree: Any, leaves: Sequence[Any]) -> None:
-        self._held: list[tuple[Path, Any, Any, list[Any]]] = []
+        self._held: list[tuple[Path, Any, dict[Any, Any]]] = []
         self._known: dict[int, Given] = {id(x): Given(i) for i, x in enumerate(leaves)}
         self._kept = leaves  # an id stands for a living object
         self._enter(tree, ())
 
     def _enter(self, tree: Any, path: Path) -> None:
-        if isinstance(tree, (list, dict)):
-            self._held.append((path, tree, _keys(tree), _values(tree)))
-            self._known[id(tree)] = Given(path)
+        held = _held(tree)
+        if held is not None:
+            self._held.append((path, tree, dict(held)))
+            if isinstance(tree, (list, dict)):
+                self._known[id(tree)] = Given(path)
         for i, child in enumerate(_children(tree)):
             self._enter(child, (*path, i))
 
+    def is_known(self, x: Any) -> bool:
+        """Whether this is one of the lists and dicts, to be returned as the caller's own."""
+        return isinstance(x, (list, dict)) and id(x) in self._known
+
+    def stand_in(self, x: Any) -> Any:
+        """What stands for a leaf of a result."""
+        return self._known[id(x)] if self.is_known(x) else x
+
     def changed(self) -> tuple[list[Change], list[Any]]:
-        """The changes, and the leaves of the new contents, with `Given` and `Constant` ones."""
+        """The changes, and the leaves of what is new, with `Given` and `Constant` ones."""
         changes, leaves = [], []
-        for path, container, keys, before in self._held:
-            now = _values(container)
-            if len(now) == len(before) and all(a is b for a, b in zip(now, before)):
-                if _keys(container) == keys:
-                    continue
-            more, tree = tree_flatten(now, lambda x: id(x) in self._known)
+        for path, container, before in self._held:
+            now = _held(container)
+            assert now is not None
+            new = [k for k, v in now.items() if k not in before or before[k] is not v]
+            new = [k for k in new if not _is_dead(now[k])]
+            is_list = isinstance(container, list)
+            if is_list and (new or len(now) != len(before)):
+                new = list(now)
+            elif not new and list(now) == list(before):
+                continue
+            more, tree = tree_flatten([now[k] for k in new], lambda x: id(x) in self._known)
             leaves += [self._known.get(id(x)) or _constant(x) for x in more]
-            changes.append(Change(path, _keys(container), tree))
+            changes.append(Change(path, None if is_list else tuple(now), tuple(new), tree))
         return changes, leaves
 
 
-def _keys(container: Any) -> tuple[Any, ...] | None:
-    return tuple(container) if isinstance(container, dict) else None
+def _held(x: Any) -> dict[Any, Any] | None:
+    """What a list, a dict or an object of a registered class holds, by key."""
+    if isinstance(x, list):
+        return dict(enumerate(x))
+    if isinstance(x, dict):
+        return x
+    return getattr(x, "__dict__", None) if is_registered(type(x)) else None
 
 
-def _values(container: Any) -> list[Any]:
-    return list(container.values()) if isinstance(container, dict) else list(container)
+def _is_dead(x: Any) -> bool:
+    """Whether this belongs to a transformation that has ended: what it stores is dropped."""
+    parts = tree_flatten(x)[0]
+    return any(isinstance(p, Array) and is_tracer(n := p._node) and not n[VALUE].trace.alive
+               for p in parts)  # fmt: skip
 
 
 def _constant(x: Any) -> Any:
@@ -84,24 +113,23 @@ def _constant(x: Any) -> Any:
 # -- a call ----------------------------------------------------------------------------------------
 
 
-def put_back(changes: Sequence[Change], tree: Any, leaves: Sequence[Any], what: str) -> None:
-    """Give the containers in the arguments of a call, `tree`, their new contents."""
-    named = {x.place for x in leaves if type(x) is Given and isinstance(x.place, tuple)}
-    found = {path: _at(tree, path) for path in {c.path for c in changes} | named}
-    _refuse_shared(tree, [found[c.path] for c in changes], what)
-    given, _ = tree_flatten(tree)
-    rest = iter([_meant(x, given, found) for x in leaves])
-    for change in changes:
+def put_back(changes: Sequence[Change], tree: Any, found: Sequence[Any], leaves: Sequence[Any],
+             what: str) -> None:  # fmt: skip
+    """Give the containers in the arguments of a call, `tree`, what is new in them. found: the
+    containers of the changes. leaves: of what is new, as `meant` gives them.
+    """
+    _refuse_shared(tree, found, what)
+    rest = iter(leaves)
+    for change, container in zip(changes, found, strict=True):
         new = tree_unflatten(change.tree, [next(rest) for _ in range(count(change.tree))])
-        _fill(found[change.path], change.keys, new)
+        _fill(container, change, new)
 
 
-def _meant(x: Any, given: Sequence[Any], found: dict[Path, Any]) -> Any:
+def meant(x: Given | Constant, tree: Any, given: Sequence[Any]) -> Any:
+    """What this is in a call. given: the leaves of its arguments, whose tree is `tree`."""
     if type(x) is Constant:
         return x.value
-    if type(x) is not Given:
-        return x
-    return found[x.place] if isinstance(x.place, tuple) else given[x.place]
+    return at(tree, x.place) if isinstance(x.place, tuple) else given[x.place]  # type: ignore
 
 
 def _children(tree: Any) -> Sequence[Any]:
@@ -109,7 +137,7 @@ def _children(tree: Any) -> Sequence[Any]:
     return () if parts is None else parts[2]
 
 
-def _at(tree: Any, path: Path) -> Any:
+def at(tree: Any, path: Path) -> Any:
     for i in path:
         tree = _children(tree)[i]
     return tree
@@ -130,10 +158,26 @@ def _refuse_shared(tree: Any, changed: Sequence[Any], what: str) -> None:
         todo += _children(x)
 
 
-def _fill(container: Any, keys: tuple[Any, ...] | None, new: list[Any]) -> None:
-    if keys is None:
-        container[:] = new
+def _fill(container: Any, change: Change, new: list[Any]) -> None:
+    """Within the trace of another function, stores are noted as those of the user's code are."""
+    if change.keys is None:
+        noted(container, 0)
+        if len(container) == len(new):
+            for k, value in enumerate(new):
+                if value is not container[k]:
+                    noted(container, 0)[k] = value
+        else:
+            noted(container, 0)[:] = new
         return
-    for key in set(container).difference(keys):
-        del container[key]
-    container.update(zip(keys, new, strict=True))
+    if not isinstance(container, dict):
+        for key, value in zip(change.new, new, strict=True):
+            setattr(noted(container, 0, key), key, value)
+        return
+    for key in set(container).difference(change.keys):
+        del noted(container, 0)[key]
+    for key, value in zip(change.new, new, strict=True):
+        noted(container, 0)[key] = value
+    if tuple(container) != change.keys:
+        values = [container[k] for k in change.keys]
+        container.clear()
+        dict.update(container, zip(change.keys, values, strict=True))

@@ -48,7 +48,7 @@ from lazynp.transforms._static import (
     strings,
 )
 from lazynp.transforms._traced import Traced, run, sizes_of, trace
-from lazynp.transforms.control import bounds_only, converted, session
+from lazynp.transforms.control import bounds_only, converted, kept_inside, session
 
 
 @dataclass
@@ -169,7 +169,8 @@ class Jitted:
         if local.recorder.staging and _meets_sizes((args, kwargs)):
             return self._prepared(*args, **kwargs)
         given, traced = self._given(args, kwargs)
-        if traced.sized is not None and table() is not None and decided_by_data(traced.sized):
+        sized = traced.sized
+        if sized is not None and table() is not None and (sized.made or decided_by_data(sized)):
             return self._prepared(*args, **kwargs)  # its sizes are those of the program around it
         plain = plain if self._simple else None
         STATS.calls += 1
@@ -327,7 +328,8 @@ class Jitted:
         own = {id(self): self._function} if self._arrangement is None else {}
         with session.tracing(self._loops or config.loops, self._notes, own):
             sizes = "compiled" not in self._params
-            self._cache[key] = traced = trace(call, given, self._what, made, sizes)
+            inside = kept_inside(call, self._what)
+            self._cache[key] = traced = trace(inside, given, self._what, made, sizes)
         return traced
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:

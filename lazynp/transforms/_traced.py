@@ -29,7 +29,15 @@ from lazynp.transforms._arguments import START, Arguments, at_places, fixed
 from lazynp.transforms._axes import NamedSizes, bound
 from lazynp.transforms._by_size import called_by_size
 from lazynp.transforms._call import Places, delivered, jit_call
-from lazynp.transforms._containers import Change, Constant, Containers, Given, put_back
+from lazynp.transforms._containers import (
+    Change,
+    Constant,
+    Containers,
+    Given,
+    at,
+    meant,
+    put_back,
+)
 from lazynp.transforms._direct import by_reference, runs_here
 from lazynp.transforms._donation import give_up
 from lazynp.transforms._expanding import expanded
@@ -60,7 +68,8 @@ class Traced:
     captured: list[Array]  # owners that are not arguments
     avals: tuple[Aval, ...]  # of the captured owners
     nodes: list[Node]  # tracers, data: the same at each call
-    # ("new", kind) | ("same", owner) | ("view", owner, path, flags) | ("value", x) | ("put", x)
+    # ("new", kind) | ("same", owner) | ("view", owner, path, flags) | ("value", x) | ("put", x) |
+    # ("again", the place of a result before)
     outs: list[Any]
     written: list[tuple[str, int]]  # ("argument", "captured" or "value", place)
     tree: Any
@@ -151,11 +160,15 @@ def _finished(
     nodes. out: the result, and the containers that the function was given.
     """
     places = {id(o): ("argument", i) for i, o in enumerate(given.owners)}
-    leaves, tree = tree_flatten(out[0])
+    leaves, tree = tree_flatten(out[0], out[1].is_known)
     changes, more = out[1].changed()
-    leaves += more
+    leaves = [*map(out[1].stand_in, leaves), *more]
     roots: list[Node] = []
-    outs = [_result(x, recorder, roots, starts, what) for x in leaves]
+    again = dict(_met_again(leaves))
+    outs = [
+        ("again", again[i]) if i in again else _result(x, recorder, roots, starts, what)
+        for i, x in enumerate(leaves)
+    ]
     changed = [h[0] for h in recorder.handles.values() if h[0]._node is not h[2]]
     roots += [owner._node for owner in changed]
     stored = [i for i, (h, n) in enumerate(zip(*lent, strict=True)) if h._read() is not n]
@@ -191,6 +204,14 @@ def _finished(
     )
 
 
+def _met_again(leaves: list[Any]) -> Iterator[tuple[int, int]]:
+    """The places of arrays that are results before: they are the same object after a call, too."""
+    first: dict[int, int] = {}
+    for i, x in enumerate(leaves):
+        if type(x) is NDArray and first.setdefault(id(x), i) != i:
+            yield i, first[id(x)]
+
+
 def _result(
     x: Any, recorder: StagingRecorder, roots: list[Node], starts: list[Node], what: str
 ) -> Any:
@@ -209,7 +230,7 @@ def _result(
 
 def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) -> Any:
     """Refer to the result's owner by place, if that owner is an operand."""
-    if kind[0] in ("new", "put") or id(kind[1]) not in places:
+    if kind[0] in ("new", "put", "again") or id(kind[1]) not in places:
         return kind  # an array from outside that was only returned
     return kind[0], places[id(kind[1])], *kind[2:]
 
@@ -222,6 +243,12 @@ def run(
     _set_aside(given)
     values = [new_array(node_of(x)) for x in given.values]
     stored = [given.values[i] for where, i in traced.written if where == "value"]
+    for x in stored:
+        if sum(isinstance(y, np.ndarray) and np.may_share_memory(x, y) for y in given.values) > 1:
+            raise TypeError(
+                f"{traced.what}: it writes to an array of NumPy's that shares memory with another "
+                "argument; give it lazynp's arrays"
+            )
     if any(isinstance(x, np.ndarray) and not x.flags.writeable for x in stored):
         raise ValueError("assignment destination is read-only")
     captured = map(in_native_order, traced.captured)
@@ -280,9 +307,17 @@ def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], valu
             else:
                 write(owners[where][i], value._read())
     places = (traced.starts, given.starts, values)
-    leaves = [_delivered(k, x, owners, places) for k, x in zip(traced.outs, made, strict=True)]
+    leaves: list[Any] = []
+    for kind, value in zip(traced.outs, made, strict=True):
+        if kind[0] == "put":
+            leaves.append(meant(kind[1], given.tree, given.leaves))
+        else:
+            again = kind[0] == "again"
+            leaves.append(leaves[kind[1]] if again else _delivered(kind, value, owners, places))
     if traced.changes:
-        put_back(traced.changes, given.tree, leaves[count(traced.tree) :], traced.what)
+        found = [at(given.tree, change.path) for change in traced.changes]
+        new = leaves[count(traced.tree) :]
+        put_back(traced.changes, given.tree, found, new, traced.what)
     return tree_unflatten(traced.tree, leaves)
 
 
@@ -320,8 +355,6 @@ def _set_aside(given: Arguments) -> None:
 
 
 def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]], places: Any) -> Any:
-    if kind[0] == "put":
-        return kind[1]
     if kind[0] == "new":
         return made if kind[1] is NDArray or made.ndim else new_scalar(made._read())
     owner = kind[1] if isinstance(kind[1], Array) else owners[kind[1][0]][kind[1][1]]

@@ -5,7 +5,7 @@ are the same object, as in Python.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 import pytest
@@ -155,14 +155,124 @@ def after_a_break(y: Any, t: Any) -> Any:
     return y, 0, 0, n
 
 
+class Found(NamedTuple):
+    y: Any
+    rounds: Any
+
+
+def in_a_context(y: Any, t: Any) -> Any:
+    with np.errstate(all="ignore"):
+        for k in range(40):
+            y[0] += t
+            if y[0] > 3:
+                return y, k
+    y[1] = 9.0
+    return y * 2, -1
+
+
+def context_in_a_loop(y: Any, t: Any) -> Any:
+    for k in range(40):
+        with np.errstate(all="ignore"):
+            y[0] += t
+            if y[0] > 3:
+                return y, k
+    return y * 2, -1
+
+
+def with_finally(y: Any, t: Any) -> Any:
+    try:
+        for k in range(40):
+            y[0] += t
+            if y[0] > 3:
+                return y, k
+    finally:
+        y[1] = 7.0
+    return y * 2, -1
+
+
+def finally_in_a_loop(y: Any, t: Any) -> Any:
+    for k in range(20):
+        try:
+            y[0] += t
+            if y[0] > 3:
+                return y, k
+        finally:
+            y[1] += 1.0
+    return y, -1
+
+
+def finally_binds(y: Any, t: Any) -> Any:
+    z = y
+    for k in range(20):
+        try:
+            y = y + t
+            if y[0] > 3:
+                return y.sum(), k
+        finally:
+            z = y
+    return z.sum(), -1
+
+
+def with_handlers(y: Any, t: Any) -> Any:
+    for k in range(20):
+        try:
+            y[0] += t
+            if y[0] > 3:
+                return y, k
+            if y[0] < -3:
+                raise ValueError
+        except ValueError:
+            y[1] = 7.0
+            return y, -k
+    return y, -1
+
+
+def in_a_dict(y: Any, t: Any) -> Any:
+    k = 0
+    while True:
+        y[0] += 1
+        k += 1
+        if y[0] * t > 3 or k > 30:
+            return {"y": y, "k": k, "sum": y.sum()}
+
+
+def in_an_object(y: Any, t: Any) -> Any:
+    for k in range(30):
+        y[0] += t
+        if y[0] > 3:
+            return Found(y, rounds=k + 1)
+    return Found(y, rounds=-1)
+
+
+def in_a_list(y: Any, t: Any) -> Any:
+    for k in range(30):
+        y[0] += t
+        if y[0] > 3:
+            return [y, [k, y.sum()]]
+    return [y, [-1, 0.0]]
+
+
+def in_an_else(y: Any, t: Any) -> Any:
+    for k in range(30):
+        y[0] += t
+        if y[0] > 3:
+            return y, k
+    else:
+        return y, -1
+
+
 FUNCTIONS: list[Callable[[Any, Any], Any]] = [
     sweep, with_rounds, endless, named_anew, nested, of_parts, two_returns, with_an_else,
-    in_a_branch, of_a_helper, of_a_view, swapped, after_a_break,
+    in_a_branch, of_a_helper, of_a_view, swapped, after_a_break, in_a_context, context_in_a_loop,
+    with_finally, finally_in_a_loop, finally_binds, with_handlers, in_a_dict, in_an_object,
+    in_a_list, in_an_else,
 ]  # fmt: skip
 
 
 def flat(tree: Any) -> list[Any]:
-    return [x for part in tree for x in flat(part)] if isinstance(tree, tuple) else [tree]
+    if isinstance(tree, dict):
+        tree = tuple(tree.values())
+    return [x for part in tree for x in flat(part)] if isinstance(tree, (tuple, list)) else [tree]
 
 
 def outcome(module: Any, function: Callable[[Any, Any], Any], t: float) -> list[Any]:

@@ -35,7 +35,7 @@ from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import message
 from lazynp.transforms.control._names import binds, jumps, names
 from lazynp.transforms.control._numbers import STANDING
-from lazynp.transforms.control._places import changed
+from lazynp.transforms.control._places import changed, kept_inside, own
 from lazynp.transforms.control._plainer import plainer
 from lazynp.transforms.control._records import Record, closed, opened
 from lazynp.transforms.control._recursion import TooLong
@@ -55,7 +55,6 @@ from lazynp.transforms.control._state import (
     fresh,
     load,
     operators,
-    own,
     pythons,
     session,
     text,
@@ -79,8 +78,8 @@ for _function in (
 operators.append(_Operators)
 
 __all__ = [
-    "PURE", "STANDING", "CannotStage", "Door", "Front", "Record", "TooLong", "binds",
+    "CannotStage", "Door", "Front", "PURE", "Record", "STANDING", "TooLong", "binds",
     "bounds_only", "closed", "converted", "copied", "fresh", "front_of", "inner_codes",
-    "is_rewritten", "is_users", "jumps", "left_behind", "names", "opened", "place", "plain_of",
-    "plainer", "pythons", "session", "transplanted", "undecided", "whole_tree",
+    "is_rewritten", "is_users", "jumps", "kept_inside", "left_behind", "names", "opened", "place",
+    "plain_of", "plainer", "pythons", "session", "transplanted", "undecided", "whole_tree",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from lazynp.transforms.control._reductions import REDUCING
 MEMBERSHIP = (ast.In, ast.NotIn)
 _CONTROL = (ast.For, ast.While, ast.If, ast.IfExp, ast.BoolOp, ast.Assert, ast.Try, ast.Match)
 # these look at a number, as indices of lists do
-_NUMBERS = {"int", "float", "complex", "bool", "round", "divmod", "pow", *REDUCING}
+_NUMBERS = {"int", "float", "complex", "bool", "round", "divmod", "pow", "sorted", *REDUCING}
 
 
 def may_be_number(index: ast.expr) -> bool:
@@ -23,7 +23,7 @@ def may_be_number(index: ast.expr) -> bool:
 
 def is_affected(node: ast.AST) -> bool:
     """Whether the function has control flow, reads what may be a list by an index that is no
-    constant, or makes numbers of Python's.
+    constant, sets entries or attributes, or makes numbers of Python's.
     """
     return any(map(_is_affected, ast.walk(node)))
 
@@ -34,5 +34,8 @@ def _is_affected(n: ast.AST) -> bool:
     if isinstance(n, ast.Call):
         return isinstance(n.func, ast.Name) and n.func.id in _NUMBERS
     if isinstance(n, ast.Subscript):
-        return may_be_number(n.slice)
+        stores = isinstance(n.ctx, ast.Store) and isinstance(n.slice, ast.Constant)
+        return stores or may_be_number(n.slice)
+    if isinstance(n, ast.Attribute):
+        return isinstance(n.ctx, ast.Store)
     return isinstance(n, _CONTROL) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not)

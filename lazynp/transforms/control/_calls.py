@@ -34,6 +34,7 @@ from lazynp.transforms.control._records import making, replaced
 from lazynp.transforms.control._recursion import check_depth
 from lazynp.transforms.control._rewrite import rewritten
 from lazynp.transforms.control._seeded import seeded
+from lazynp.transforms.control._sharing import refuse_merged
 from lazynp.transforms.control._source import RUNTIME, compiled, inner_codes, plain_of, tree_of
 from lazynp.transforms.control._state import (
     CannotStage,
@@ -42,6 +43,7 @@ from lazynp.transforms.control._state import (
     operators,
     session,
     undecided,
+    value_of,
 )
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))) + os.sep
@@ -224,6 +226,9 @@ def _calls_users(function: FunctionType, node: ast.AST) -> bool:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     inside = {n for c in inner_codes(function.__code__) for n in (*c.co_varnames, *c.co_cellvars)}
 
+    def value_of_name(name: str) -> Any:
+        return value_of(cells[name]) if name in cells else function.__globals__.get(name)
+
     def takes_functions(value: Any, names: list[str]) -> bool:
         for name in reversed(names):
             value = getattr(value, name, None) if isinstance(value, type(np)) else None
@@ -239,7 +244,7 @@ def _calls_users(function: FunctionType, node: ast.AST) -> bool:
                 f = f.value
             if not isinstance(f, ast.Name) or f.id in inside or may_be_users(f):
                 return True
-            return takes_functions(function.__globals__.get(f.id), names)
+            return takes_functions(value_of_name(f.id), names)
         if not isinstance(f, ast.Name) or f.id in inside:
             return True
         try:
@@ -284,6 +289,10 @@ _GIVING_COPIES = {"sort", "partition"}  # as functions; as methods they write th
 def call(function: Any) -> Any:
     """The function that a call calls."""
     session.check_time()
+    if session.merged:
+        of = getattr(function, "__self__", None)
+        if isinstance(of, (list, dict)) and function.__name__ not in _READING:
+            refuse_merged(of)
     standing = STANDING.get(id(function))
     function = standing if standing in OF_TRACED else plain_of(function)
     if id(function) in session.within:  # it calls itself: what is known stays known
@@ -296,10 +305,10 @@ def call(function: Any) -> Any:
         if function is dataclasses.replace:
             return replaced(_check)
         if isinstance(function, FunctionType) and _transforms(function):
-            return _taking_functions(function)
+            return _taking_functions(_inside(function, bool(session.depth)))
         if _is_mapping(function) and not session.depth:
             return _mapping(function)
-        made = converted(function, bool(session.depth))
+        made = converted(function, bool(session.depth or session.merged))
         if session.depth:
             check_depth(made, session)
             if made is function:

@@ -19,11 +19,13 @@ from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._stack import argument_node, zeros
 from lazynp.transforms._stage import weak_aval
-from lazynp.transforms.control._choice import apart, common_dtype, lossy, refuse_after_write
+from lazynp.transforms.control._choice import refuse_after_write
 from lazynp.transforms.control._growing import Growth
+from lazynp.transforms.control._joining import apart, lossy, settles
 from lazynp.transforms.control._known import python_number
 from lazynp.transforms.control._places import MOST, Place, arrays_in
 from lazynp.transforms.control._records import Record, closed, is_frozen, is_new, opened
+from lazynp.transforms.control._sharing import containers, is_merged, made_here, note_merged
 from lazynp.transforms.control._state import (
     UNBOUND,
     CannotStage,
@@ -39,8 +41,6 @@ from lazynp.transforms.control._state import (
     values_of,
     window_makers,
 )
-
-_ORDER = "biufc"
 
 
 class Again(Exception):
@@ -81,6 +81,7 @@ class Carry:
             n for n in names if (n in written or n in kept) and _is_array(self.values[n])
         }
         self.fixed: set[str] = set()
+        self.merged: set[str] = set()  # lists and dicts of which a branch has picked one
         self.windows: dict[str, Any] = {}  # of arrays whose sizes change
         self.enlarged: dict[str, Any] = {}  # these arrays, before the loop
         self.weak: dict[str, list[bool]] = {}  # which leaves stay Python's numbers
@@ -136,6 +137,8 @@ class Carry:
             made[n] = tree_unflatten(tree, new)
             window = self.windows.get(n)
             bound = window.part(made[n], self.done) if window else opened(made[n])
+            if n in self.merged:
+                note_merged(bound, self.line)
             self.cells[n].cell_contents = self.begun[n] = bound
         if self.grows:
             shared = [v for n, v in made.items() if n not in self.private]
@@ -147,6 +150,12 @@ class Carry:
         moved = {n for n in self.kept if value_of(self.cells[n]) is not self.values[n]}
         if moved:
             self.kept -= moved
+            raise Again
+        merged = {n for n in made if self._is_shared(value_of(self.cells[n]))} - self.merged
+        if merged:
+            self.merged |= merged
+            for n in merged:
+                note_merged(self.values[n], self.line)
             raise Again
         self.unclear, self.stays, self.outside = set(), {}, []
         shown = self._shown()
@@ -172,6 +181,11 @@ class Carry:
                 out[n] = self._in_window(n, v, shown) if n in self.windows else self._same(n, v)
         self._refuse_aliases(out, made, shown)
         return out
+
+    def _is_shared(self, v: Any) -> bool:
+        """Whether it holds lists or dicts that the body has not made."""
+        found = set(map(id, containers(v)))
+        return bool(found) and (is_merged(v) or not found <= made_here([v]))
 
     def _note_staying(self, n: str, v: Any, made: Any, nodes: list[Any]) -> None:
         """After the loop, these must be the same objects as before."""
@@ -344,7 +358,7 @@ class Carry:
             self.weak[n].append(a.weak and b.weak)
             if a.shape != b.shape:
                 raise OtherType(f"line {self.line}: `{n}` changes shape: {a.shape} and {b.shape}")
-            dtype = _settles(a, b)
+            dtype = settles(a, b)
             final = dtype or b.dtype
             why = lossy(x, a, final) or lossy(y, b, final) or apart(a, b, final)
             if why:
@@ -388,6 +402,8 @@ class Carry:
                     for y in [*before, *self.outside]:
                         refuse_after_write(y._owner(), x, f"line {self.line}: a loop")
             v = tree_unflatten(tree, [self.stays.get((n, k), x) for k, x in enumerate(made)])
+            if n in self.merged:
+                note_merged(v, self.line)
             if some and n in self.bound:
                 v = v.value
             elif some and self.weak[n] == [True] and n not in self.objects:
@@ -449,17 +465,6 @@ def _is_alone(cell: Any) -> bool:
 
 def _shown(x: Any) -> str:
     return "nothing" if x is UNBOUND else x.kind.__name__ if type(x) is Record else kind(x)
-
-
-def _settles(a: Aval, b: Aval) -> np.dtype[Any] | None:
-    """The dtype that the carry must have instead; None: it stays, or becomes that of the body."""
-    if a.dtype == b.dtype:
-        return None
-    if a.weak and not a.shape and _ORDER.index(b.dtype.kind) >= _ORDER.index(a.dtype.kind):
-        return None
-    if b.weak and common_dtype(a, b) == a.dtype:
-        return a.dtype
-    return common_dtype(a, b)
 
 
 def _cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:

@@ -25,9 +25,18 @@ from lazynp.transforms._elements import by_elements
 from lazynp.transforms._stack import node_of, result_handle, zeros
 from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed, weak_aval
 from lazynp.transforms.control._divided import decided
+from lazynp.transforms.control._joining import apart, common_dtype, lossy
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import check_with_message
 from lazynp.transforms.control._places import new_places, noting
+from lazynp.transforms.control._sharing import (
+    apart_from,
+    common,
+    held_alone,
+    made_here,
+    note_merged,
+    own,
+)
 from lazynp.transforms.control._state import (
     UNBOUND,
     CannotStage,
@@ -63,6 +72,7 @@ class _Side:
     described: list[Any]  # for each value: itself, its leaves, and what they are in the program
     count: int  # numeric leaves
     old: list[Any]
+    made: set[int]  # ids of lists and dicts that it has made
     raised: BaseException | None = None
 
 
@@ -166,6 +176,7 @@ def _decided(
     line: int,
 ) -> Any:  # fmt: skip
     predicate = truth(test)
+    alone = held_alone(cells)
     sides, places = _both(then, other, cells, names, line)
     cells = {**cells, **{p.name: p for p in places}}
     names = [*names, *(p.name for p in places)]
@@ -175,8 +186,9 @@ def _decided(
             _check(bad, side.raised)
             return rest()
     _refuse_aliases(sides, cells, names, written, line)
+    made = sides[0].made | sides[1].made
     plan = [
-        _joined(n, a, b, line)
+        _joined(n, a, b, line, made | alone.get(n, set()))
         for n, a, b in zip([_VALUE, *names], *(s.described for s in sides), strict=True)
     ]
     wanted = [slot for part in plan for slot in part[1]]
@@ -190,11 +202,11 @@ def _decided(
     for handle, slot in zip(handles, wanted, strict=True):
         session.note_pick(handle, predicate, slot[4], slot[5])
     rest = iter(handles)
-    made = [rebuild(rest) for rebuild, _ in plan]
-    for n, value in zip(names, made[1:], strict=True):
+    out = [rebuild(rest) for rebuild, _ in plan]
+    for n, value in zip(names, out[1:], strict=True):
         if value is not value_of(cells[n]):
             bind(cells[n], value)
-    return made[0]
+    return out[0]
 
 
 def _both(
@@ -203,7 +215,8 @@ def _both(
     """The sides, staged, and the places that they set. Where one sets places that the other has
     not given, that one is traced again.
     """
-    places = session.places.setdefault((getattr(then, "__code__", then), line), [])
+    site = getattr(then, "__code__", then), line
+    places = list(session.places.get(site, ()))
     sides: list[Any] = [None, None]
     given = [-1, -1]
     while given[0] < len(places) or given[1] < len(places):
@@ -213,6 +226,8 @@ def _both(
                 sides[k], found = _staged(function, cells, names, line, known)
                 given[k] = len(known) + (len(found) if places == known else 0)
                 places += [p for p in found if all(p.identity != q.identity for q in places)]
+    # an object that a body makes is another one when the body is traced again
+    session.places[site] = [p for p in places if not session.fresh.get(id(p.of), (None, 0))[1]]
     return sides, list(places)
 
 
@@ -223,6 +238,7 @@ def _staged(
     before = values_of(cells.values())
     found: list[Any] = []
     values: list[Any] = []
+    made: set[int] = set()
     described: list[Any] = []
     leaves: list[Any] = []
     old: list[Any] = []
@@ -233,6 +249,7 @@ def _staged(
         found.extend(new_places(stores, {p.name: p for p in known}))
         values.extend(map(value_of, [*known, *found]))
         handles = local.recorder.handles  # type: ignore[attr-defined]
+        made.update(made_here(values))
         for v in values:
             parts = [] if v is UNBOUND else tree_flatten(v)[0]
             places: list[Any] = []
@@ -254,10 +271,10 @@ def _staged(
     except BaseException as error:
         if when_raised(error) < since:
             raise
-        return _Side(None, [], [], 0, [], error), []  # type: ignore[arg-type]
+        return _Side(None, [], [], 0, [], set(), error), []  # type: ignore[arg-type]
     finally:
         bind_all(cells.values(), before)
-    return _Side(program, values, described, len(leaves), old), found
+    return _Side(program, values, described, len(leaves), old, made), found
 
 
 def _check(bad: Any, error: BaseException) -> None:
@@ -299,15 +316,19 @@ def _stays(x: Any, sides: Sequence[_Side]) -> bool:
 _Rebuilt = tuple[Callable[[Any], Any], list[Any]]
 
 
-def _joined(name: str, first: Any, second: Any, line: int) -> _Rebuilt:
-    """How to rebuild one value, and its slots: place in each branch, aval, class of the handle."""
-    (a, _, _), (b, _, _) = first, second
+def _joined(name: str, first: Any, second: Any, line: int, made: set[int]) -> _Rebuilt:
+    """How to rebuild one value, and its slots: place in each branch, aval, class of the handle.
+    made: the lists and dicts that the branches have made.
+    """
+    a, b = first[0], second[0]
     if a is b:
         return (lambda handles: a), []
     if a is UNBOUND or b is UNBOUND or Maybe in (type(a), type(b)):
-        return _maybe(name, first, second, line)
-    (leaves_a, places_a), (leaves_b, places_b) = first[1:], second[1:]
-    tree, tree_b = tree_flatten(a)[1], tree_flatten(b)[1]
+        return _maybe(name, first, second, line, made)
+    both = common(a, b)
+    (leaves_a, places_a, tree), (leaves_b, places_b, tree_b) = (
+        apart_from(both, *described) for described in (first, second)
+    )
     if tree != tree_b:
         raise CannotStage(
             f"line {line}: `{name}` is {_shown(b, tree_b)} in one branch and {_shown(a, tree)} in "
@@ -332,8 +353,15 @@ def _joined(name: str, first: Any, second: Any, line: int) -> _Rebuilt:
         slots.append((p[0], q[0], aval, _class(x, y, *old), old, p[3] or q[3]))
         parts.append((False, None))
 
+    merged = [note_merged(v, line, made | both) for v in (a, b)]
+
     def rebuild(handles: Any) -> Any:
-        return tree_unflatten(tree, [x if fixed else next(handles) for fixed, x in parts])
+        out = tree_unflatten(tree, [x if fixed else next(handles) for fixed, x in parts])
+        if any(merged):
+            note_merged(out, line, both)
+        else:
+            own(out, both)
+        return out
 
     return rebuild, slots
 
@@ -342,13 +370,13 @@ def _shown(value: Any, tree: Any) -> str:
     return show(tree) if isinstance(value, (tuple, list, dict)) else kind(value)
 
 
-def _maybe(name: str, first: Any, second: Any, line: int) -> _Rebuilt:
+def _maybe(name: str, first: Any, second: Any, line: int, made: set[int]) -> _Rebuilt:
     """A variable that one branch leaves unbound."""
     values, flags = zip(*map(_parts_of, (first, second)), strict=True)
     if values[0] is None or values[1] is None:  # one has no value at all: zeros take its place
         some = next(v for v in values if v is not None)
         values = tuple(_filler(some) if v is None else v for v in values)
-    rebuild, slots = _joined(name, values[0], values[1], line)
+    rebuild, slots = _joined(name, values[0], values[1], line, made)
     (flag_a, place_a), (flag_b, place_b) = flags
     if place_a is None and place_b is None and flag_a == flag_b:
         return (lambda handles: Maybe(rebuild(handles), flag_a)), slots
@@ -392,50 +420,6 @@ def _common(a: Aval, b: Aval, name: str, line: int) -> Aval:
             "and which branch runs is not known while tracing"
         )
     return aval_of(a.shape, common_dtype(a, b), a.weak and b.weak)
-
-
-def common_dtype(a: Aval, b: Aval) -> np.dtype[Any]:
-    """The dtype that holds the values of both; a Python number takes the other's."""
-    if a.dtype == b.dtype:
-        return a.dtype
-    given = [x.dtype.type(0).item() if x.weak else x.dtype for x in (a, b)]
-    return np.result_type(*given) if a.weak is not b.weak else np.result_type(a.dtype, b.dtype)
-
-
-def lossy(x: Any, a: Aval, dtype: np.dtype[Any]) -> str:
-    """Why a number of Python's cannot become a number of this dtype, which another path gives."""
-    if not a.weak or a.dtype == dtype:
-        return ""
-    number = x if isinstance(x, (bool, int, float, complex)) else None
-    exact = session.strict is not None and dtype in (np.float32, np.complex64)
-    if number is None:
-        lost = exact or a.dtype.kind == "i" and dtype.kind in "iu"
-    else:
-        lost = not _holds(number, dtype, exact)
-    kinds = {"b": "a bool", "i": "an int", "f": "a float"}
-    shown = kinds.get(a.dtype.kind, "a complex") if number is None else repr(number)
-    return f"is {shown} of Python's on one path, which {dtype} of the other may not hold" * lost
-
-
-def _holds(number: Any, dtype: np.dtype[Any], exact: bool) -> bool:
-    """exact: whether floats must not be rounded. (Under `jit`, they are of the lower precision.)"""
-    try:
-        with np.errstate(all="ignore"):
-            made = dtype.type(number).item()
-    except OverflowError:
-        return False
-    if number != number or made == number:
-        return True
-    if exact or isinstance(number, int):
-        return False
-    return bool(np.isfinite(made) or not np.isfinite(number))
-
-
-def apart(a: Aval, b: Aval, dtype: np.dtype[Any]) -> str:
-    """Why numbers of NumPy's must not become of this dtype: where Python could notice it."""
-    if session.strict is None or all(x.weak or x.dtype == dtype for x in (a, b)):
-        return ""
-    return f"is of dtype {a.dtype} on one path and {b.dtype} on another"
 
 
 def _class(x: Any, y: Any, old_x: Any, old_y: Any) -> Any:

@@ -4,8 +4,9 @@ What follows an `if` whose one branch always jumps moves into the other branch. 
 other statement that may jump is guarded by the flags. The flags are known in Python until a branch
 on a traced value sets one.
 
-A `return` of variables inside a loop only notes that it ran. Nothing changes the variables until
-the loop has ended, and its value is taken then: an array that the rounds write gets no second name.
+A `return` of variables inside a loop, `with` or `try` only notes that it ran. Nothing changes the
+variables until the outermost one has ended, and its value is taken then: an array that the rounds
+write gets no second name.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from lazynp.transforms.control._names import (
     binds,
     inside,
     jumps,
+    names,
     thrown,
 )
+from lazynp.transforms.control._trees import copied
 
 RETURNED, VALUE = ".returned", ".value"
 
@@ -36,7 +39,8 @@ class Flags:
     leave: str | None = None  # of break
     skip: str | None = None  # of continue
     back: bool = False  # whether `return` sets a flag
-    # in a loop: the flags of noted returns, whose values are taken after the outermost loop
+    # in a loop, `with` or `try`: the flags of noted returns, whose values are taken after the
+    # outermost one
     later: list[tuple[str, ast.Return]] | None = None
 
 
@@ -80,22 +84,15 @@ class Jumps:
                 return [*out, set_to(s.flag, ast.Constant(True), s)]
             if isinstance(s, ast.If) and _leaves([s]):
                 return [*out, *self._if(s, rest, flags)]
-            if isinstance(s, (ast.For, ast.While)):
+            if isinstance(s, (ast.For, ast.While, ast.Try, ast.With)):
                 if isinstance(s, ast.While) and binds(s.test):  # and there is an `else`: `_plainer`
                     raise Unsupported
-                made, taken, jumping = self._loop(s, flags)
+                make: Any = {ast.Try: self._try, ast.With: self._with}.get(type(s), self._loop)
+                made, taken, jumping = make(s, flags)
                 out += made
                 if jumping and rest:
                     return [*out, self._guarded([s], rest, flags, taken)]
                 out += [_if(RETURNED, taken, s)] if taken else []
-            elif isinstance(s, ast.With) and _leaves([s]):
-                t = copy.copy(s)
-                t.body = self.block(s.body, flags)
-                out.append(t)
-                jumping = True
-            elif isinstance(s, ast.Try):
-                out.append(self._try(s, flags))
-                jumping = _leaves([s])
             elif isinstance(s, (ast.TryStar, ast.Match)) and jumps([s]):
                 raise Unsupported
             elif isinstance(s, ast.If):
@@ -104,7 +101,7 @@ class Jumps:
                 out.append(t)
                 jumping = False
             else:
-                out.append(self._inner(s, flags))
+                out.append(s)
                 jumping = False
             if jumping and rest:
                 return [*out, self._guarded([s], rest, flags)]
@@ -113,35 +110,30 @@ class Jumps:
     def _given(self, s: ast.Return, flags: Flags) -> list[ast.stmt]:
         """What `return` leaves behind: its value; or a note, and what parts are no variables."""
         value = s.value
-        parts: list[Any] = value.elts if isinstance(value, ast.Tuple) else [value]
-        if value is None or flags.later is None or not any(map(_is_variable, parts)):
+        if value is None or flags.later is None or not _holds_variable(value):
             return [set_to(VALUE, value or ast.Constant(None), s)]
         note = f".return{len(self._notes) + 1}"
         self._notes.append(note)
         out: list[ast.stmt] = []
-        kept: list[Any] = []
-        for k, part in enumerate(parts):
-            if _is_variable(part) or isinstance(part, (ast.Constant, ast.Starred)):
-                kept.append(part)
-            else:
-                out.append(set_to(f"{k} of {note[1:]}", part, s))
-                kept.append(name(f"{k} of {note[1:]}"))
-        later = kept[0] if parts == [value] else ast.Tuple(kept, ast.Load())
+        later = _Later(note[1:], s, out).visit(copied(value))
         flags.later.append((note, ast.copy_location(ast.Return(later), s)))
         return [*out, set_to(note, ast.Constant(True), s)]
 
-    def _inner(self, s: ast.stmt, flags: Flags) -> ast.stmt:
-        """The loops inside `with`."""
-        if not isinstance(s, ast.With):
-            return s
+    def _with(self, s: Any, outer: Flags) -> tuple[list[ast.stmt], list[ast.stmt], bool]:
+        """As `_loop`."""
+        later = [] if outer.later is None else outer.later
         t = copy.copy(s)
-        t.body = self.block(t.body, flags)
-        return t
+        t.body = self.block(s.body, replace(outer, later=later))
+        noted = later if outer.later is None else []
+        return [t], _taken(noted, _are_all(noted, s)), _leaves([s])
 
-    def _try(self, s: ast.Try, flags: Flags) -> ast.Try:
+    def _try(self, s: Any, outer: Flags) -> tuple[list[ast.stmt], list[ast.stmt], bool]:
+        """As `_loop`."""
         if jumps(s.finalbody):
             raise Unsupported
-        flags = replace(flags, later=None)  # `finally` may change the variables
+        # `finally` may bind variables anew
+        later = None if names(*s.finalbody).stores else [] if outer.later is None else outer.later
+        flags = replace(outer, later=later)
         t = copy.copy(s)
         t.body, t.finalbody = self.block(s.body, flags), self.block(s.finalbody, flags)
         guarded = bool(s.orelse) and _leaves(s.body)
@@ -151,7 +143,8 @@ class Jumps:
         t.handlers = [copy.copy(h) for h in s.handlers]
         for h in t.handlers:
             h.body = self.block(h.body, flags)
-        return t
+        noted = later if outer.later is None and later else []
+        return [t], _taken(noted, _are_all(noted, s)), _leaves([s])
 
     def _if(self, s: ast.If, rest: Sequence[ast.stmt], flags: Flags) -> list[ast.stmt]:
         t, body, orelse = copy.copy(s), s.body, s.orelse
@@ -196,8 +189,7 @@ class Jumps:
                 last = [ast.fix_missing_locations(guarded)]
             out += last
         noted = [] if flags.later is not None else inner.later or []
-        all_noted = len(noted) == sum(isinstance(x, ast.Return) for x in inside([s]))
-        taken = _taken(noted, all_noted)
+        taken = _taken(noted, _are_all(noted, s))
         return out, taken, back or bool(raised) or _leaves(s.orelse)
 
     def _guarded(
@@ -215,14 +207,25 @@ class Jumps:
         return ast.fix_missing_locations(ast.copy_location(made, rest[0]))
 
 
+def _are_all(noted: Sequence[Any], s: ast.stmt) -> bool:
+    """Whether these are all returns of the statement."""
+    return len(noted) == sum(isinstance(x, ast.Return) for x in inside([s]))
+
+
 def _taken(noted: Sequence[tuple[str, ast.Return]], all_noted: bool) -> list[ast.stmt]:
-    """Take the value of the `return` that has run. all_noted: the loop has no others, so the last
-    needs no test.
+    """Take the value of the `return` that has run. all_noted: the statement has no others, so the
+    last needs no test.
     """
     made: list[ast.stmt] = []
     for note, s in reversed(noted):
-        value = [set_to(VALUE, s.value or ast.Constant(None), s)]
-        made = value if all_noted and not made else [_if(note, value, s, made)]
+        value = s.value or ast.Constant(None)
+        taken: list[ast.stmt] = [set_to(VALUE, value, s)]
+        if any(isinstance(n, ast.Name) and n.id.endswith(note[1:]) for n in ast.walk(value)):
+            # where the trace has not come to this `return`, as in a handler, its parts are unbound
+            never = ast.ExceptHandler(name("NameError"), None, [ast.Pass()])
+            tried = ast.Try(taken, [never], [], [])
+            taken = [ast.fix_missing_locations(ast.copy_location(tried, s))]
+        made = taken if all_noted and not made else [_if(note, taken, s, made)]
     return made
 
 
@@ -233,12 +236,47 @@ def _if(
     return ast.fix_missing_locations(ast.copy_location(made, at))
 
 
-def _is_variable(value: ast.expr | None) -> bool:
-    """Whether it is a variable, or holds variables alone."""
-    if isinstance(value, ast.Tuple):
-        parts = [x for x in value.elts if not isinstance(x, ast.Constant)]
-        return bool(parts) and all(map(_is_variable, parts))
-    return isinstance(value, ast.Name)
+def _parts(value: Any) -> list[Any]:
+    """The parts of a tuple, a list, a dict or an object of a class that an expression makes. (The
+    names of classes begin with a capital letter.)
+    """
+    if isinstance(value, (ast.Tuple, ast.List)):
+        return value.elts
+    if isinstance(value, ast.Dict):
+        return [v for v in (*value.keys, *value.values) if v is not None]
+    of = value.func if isinstance(value, ast.Call) else None
+    if isinstance(of, ast.Name) and (of.id[0].isupper() or of.id in ("dict", "list", "tuple")):
+        return [*value.args, *(k.value for k in value.keywords)]
+    return []
+
+
+def _holds_variable(value: ast.AST) -> bool:
+    return isinstance(value, ast.Name) or any(map(_holds_variable, _parts(value)))
+
+
+class _Later(ast.NodeTransformer):
+    """What is left of the value of a noted `return`: variables, and what holds them. Other parts
+    are computed at once, as variables of their own.
+    """
+
+    def __init__(self, prefix: str, at: ast.Return, out: list[ast.stmt]) -> None:
+        self._prefix, self._at, self._out = prefix, at, out
+
+    def visit(self, node: Any) -> Any:
+        if isinstance(node, (ast.Name, ast.Constant)) or not isinstance(node, ast.expr):
+            return node
+        if isinstance(node, ast.Starred):
+            return node
+        if not _holds_variable(node):
+            place = f"{len(self._out)} of {self._prefix}"
+            self._out.append(set_to(place, node, self._at))
+            return name(place)
+        if isinstance(node, ast.Call):
+            node.args = list(map(self.visit, node.args))
+            for k in node.keywords:
+                k.value = self.visit(k.value)
+            return node
+        return self.generic_visit(node)
 
 
 def _leaves(statements: Sequence[ast.stmt]) -> bool:

@@ -16,7 +16,16 @@ from lazynp._jaxpr import Jaxpr, Literal
 from lazynp._node import ARGS, OP, VALUE, aval_of_node
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
-from lazynp.transforms.control._state import CannotStage, pythons, session, undecided
+from lazynp.transforms.control._places import changes_in_place
+from lazynp.transforms.control._sharing import refuse_merged
+from lazynp.transforms.control._state import (
+    CannotStage,
+    kind,
+    may_change,
+    pythons,
+    session,
+    undecided,
+)
 
 _WORK = 20_000  # equations that are evaluated at most, to know what a loop left in a variable
 
@@ -156,6 +165,9 @@ def augmented(name: str, a: Any, b: Any, line: int) -> Any:
     """`a += b` and the like."""
     if _are_numbers(a, b):
         return arithmetic(name, a, b, line)
+    if session.depth and changes_in_place(a) and not may_change(a):
+        raise CannotStage(f"line {line}: an object ({kind(a)}) is changed")
+    refuse_merged(a)
     return _IN_PLACE[name](a, b)
 
 

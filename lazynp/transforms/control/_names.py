@@ -180,6 +180,9 @@ def returns(statements: Sequence[ast.stmt]) -> bool:
         if isinstance(s, ast.Try) and returns([*s.body, *s.orelse]):
             if all(returns(h.body) for h in s.handlers):
                 return True
+        if isinstance(s, (ast.For, ast.While)) and returns(s.orelse):
+            if not jumps(s.body, (ast.Break,)):
+                return True
         if isinstance(s, ast.While) and isinstance(s.test, ast.Constant) and s.test.value:
             if not jumps(s.body, (ast.Break,)):  # else it never ends
                 return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from lazynp.transforms.control._letters import order
 from lazynp.transforms.control._rounding import rounds_exactly, to_digits
 from lazynp.transforms.control._state import (
     CannotStage,
+    involved,
     numeric,
     operators,
     pythons,
@@ -29,7 +30,7 @@ from lazynp.transforms.control._state import (
     truth,
     undecided,
 )
-from lazynp.transforms.control._tables import extreme
+from lazynp.transforms.control._tables import as_table, extreme
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
 _COMPLEX = np.dtype(np.complex128)
@@ -109,12 +110,18 @@ def _bool(*args: Any) -> Any:
 
 def _extremum(function: Any, better: str) -> Any:
     def of(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs:
+        if len(args) == 1 and kwargs.keys() <= {"key", "default"}:
             given: Any = args[0]
-            if type(given) in (list, tuple) and len(given) > 1:
-                args = tuple(given)
+            whole = isinstance(given, (Array, np.ndarray)) and "key" not in kwargs
+            if isinstance(given, Iterable) and not whole and not isinstance(given, str):
+                given = given if type(given) in (list, tuple) else list(given)
+                args = tuple(given) if len(given) > 1 else (given,)
+                kwargs = {k: v for k, v in kwargs.items() if k == "key" or len(args) == 1}
             elif (found := extreme(given, better == "greater")) is not None:
                 return found
+        key = kwargs.get("key")
+        if key is not None and len(args) > 1 and len(kwargs) == 1:
+            return _best(better, args, operators[0].call(key), function)
         if kwargs or len(args) < 2 or not any(map(undecided, args)):
             return function(*args, **kwargs)
         if not all(numeric(x) and not np.ndim(x) for x in args):
@@ -132,6 +139,44 @@ def _extremum(function: Any, better: str) -> Any:
         return out
 
     return of
+
+
+def _best(better: str, values: Any, key: Any, function: Any) -> Any:
+    """The extreme of these by a key."""
+    keys = list(map(key, values))
+    if not any(map(involved, keys)):
+        return function(zip(keys, range(len(keys)), values), key=lambda x: x[0])[2]
+    if not all(numeric(x) and not np.ndim(x) for x in keys):
+        raise CannotStage(f"{function.__name__}() by a key that is no number")
+    out, best = values[0], keys[0]
+    for x, k in zip(values[1:], keys[1:], strict=True):
+        closer = k < best if better == "less" else k > best
+        out, best = operators[0].choose(
+            closer, lambda x=x, k=k: (x, k), lambda out=out, best=best: (out, best), 0
+        )
+    return out
+
+
+def _sorted(*args: Any, **kwargs: Any) -> Any:
+    """`sorted` of traced numbers, or by a key that is one."""
+    if len(args) != 1 or not kwargs.keys() <= {"key", "reverse"} or not _iterates(args[0]):
+        return sorted(*args, **kwargs)
+    values = list(args[0])
+    key, reverse = kwargs.get("key"), bool(kwargs.get("reverse", False))
+    keys = values if key is None else list(map(operators[0].call(key), values))
+    if len(values) < 2 or not any(map(involved, keys)):
+        places = sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)
+        return operators[0].fresh([values[k] for k in places])
+    table = as_table(keys[::-1] if reverse else keys)  # equal ones keep their order
+    if table is None:
+        raise CannotStage("sorted() of what are not all numbers")
+    order = table.argsort(kind="stable")
+    order = len(values) - 1 - order[::-1] if reverse else order
+    return operators[0].fresh([operators[0].item(values, order[k]) for k in range(len(values))])
+
+
+def _iterates(x: Any) -> bool:
+    return isinstance(x, Iterable) and not (isinstance(x, (Array, np.ndarray)) and x.ndim != 1)
 
 
 def _abs(*args: Any) -> Any:
@@ -366,7 +411,7 @@ _LOG = _of_floats(math.log, *_FAILURES["log"])
 OF_TRACED: dict[Any, Any] = {
     int: _int, float: _float, complex: _complex, bool: _bool, min: _extremum(min, "less"),
     max: _extremum(max, "greater"), abs: _abs, divmod: _divmod, pow: _pow, round: _round,
-    sum: _sum, ord: order, len: _len,
+    sum: _sum, ord: order, len: _len, sorted: _sorted,
     **{getattr(math, name): _of_floats(getattr(math, name), *how)
        for name, how in _FAILURES.items() if hasattr(math, name)},
     math.log: _log_of,

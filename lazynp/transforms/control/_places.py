@@ -8,21 +8,28 @@ of a variable. What they hold afterwards is stored where the branch, or the loop
 
 from __future__ import annotations
 
+import gc
 import operator
+import weakref
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import MemberDescriptorType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from lazynp._array import Array, NDArray
+from lazynp._ownership import counts
 from lazynp._tree import tree_flatten
 from lazynp.transforms.control._records import closed
+from lazynp.transforms.control._sharing import containers, refuse_merged
 from lazynp.transforms.control._state import (
     UNBOUND,
     CannotStage,
     Maybe,
     kind,
+    load,
     may_change,
     session,
     undecided,
@@ -50,10 +57,10 @@ class PlaceName(str):
 class Place:
     """An entry of a list or a dict, or an attribute. Setting it has the effect of a store here."""
 
-    __slots__ = ("attribute", "key", "name", "of")
+    __slots__ = ("attribute", "key", "line", "name", "of")
 
-    def __init__(self, of: Any, key: Any, attribute: bool) -> None:
-        self.of, self.key, self.attribute = of, key, attribute
+    def __init__(self, of: Any, key: Any, attribute: bool, line: int = 0) -> None:
+        self.of, self.key, self.attribute, self.line = of, key, attribute, line
         shown = f".{key}" if attribute else f"[{key!r}]"
         self.name = PlaceName(kind(of) + shown)
 
@@ -64,7 +71,11 @@ class Place:
     @property
     def cell_contents(self) -> Any:
         try:
-            return getattr(self.of, self.key) if self.attribute else self.of[self.key]
+            if self.attribute:
+                return getattr(self.of, self.key)
+            if isinstance(self.of, dict) and self.key not in self.of:
+                raise KeyError(self.key)  # a defaultdict makes nothing
+            return self.of[self.key]
         except (LookupError, AttributeError):
             raise ValueError("an empty place") from None
 
@@ -109,8 +120,22 @@ class Stores:
         return [place for place, _ in self._found.values()]
 
     def undo(self) -> None:
-        for place, before in self._found.values():
+        for place, before in reversed(self._found.values()):
             place.put(before)
+
+    def traced(self, known: set[int]) -> list[tuple[Place, Any]]:
+        """The places that hold what is only traced, and what they held before. known: ids of
+        objects that may.
+        """
+        return [(place, before) for place, before in self._found.values()
+                if id(place.of) not in known and _is_traced(value_of(place))]  # type: ignore  # fmt: skip
+
+
+def _is_traced(x: Any) -> bool:
+    try:
+        return any(type(part) is Maybe or undecided(part) for part in tree_flatten(closed(x))[0])
+    except TypeError:  # by a trace that has ended
+        return True
 
 
 def _own_value(place: Place) -> Any:
@@ -127,9 +152,13 @@ def _is_slot(place: Place) -> bool:
 
 def note(place: Place) -> None:
     """Remember what this place holds, where that must be put back."""
-    stores = session.stores
-    if stores is not None and not may_change(place.of):
-        stores.note(place)
+    if session.stores is not None and not _is_made_here(place.of):
+        session.stores.note(place)
+
+
+def _is_made_here(x: Any) -> bool:
+    made = session.fresh.get(id(x))
+    return made is not None and made[0] is x and made[1] == session.depth
 
 
 @contextmanager
@@ -154,15 +183,16 @@ def changed(x: Any, line: int, attribute: str = "") -> Any:
     """The object of a statement `x[i] = v`, or `x.attribute = v`."""
     if type(x) is Maybe:
         x = x.value
+    refuse_merged(x)
     if attribute and session.strict is not None and isinstance(x, Array):
         raise CannotStage(f"line {line}: `{attribute}` of an array is set")
-    known = may_change(x)
-    if session.strict is None and (known or session.stores is not None):
+    if session.strict is None and not isinstance(x, Array):
         if type(x) is list and not attribute:
             return _Noted(x, line)  # at an index that may be traced
-        if not known and (_has_plain(x, attribute) if attribute else type(x) in _DICTS):
+        noted = session.stores is not None and not _is_made_here(x)
+        if noted and (_has_plain(x, attribute) if attribute else type(x) in _DICTS):
             return _Noted(x, line)
-    if known:
+    if may_change(x):
         return x
     raise CannotStage(f"line {line}: an object that is no lazynp array ({kind(x)}) is changed")
 
@@ -172,12 +202,27 @@ def _has_plain(x: Any, attribute: str) -> bool:
     of = type(x)
     if isinstance(x, (type, ModuleType)) or of.__setattr__ is not object.__setattr__:
         return False
+    if hasattr(of, "__getattr__") and attribute not in getattr(x, "__dict__", ()):
+        return False
     found = getattr(of, attribute, None)
     return type(found) is MemberDescriptorType or not hasattr(type(found), "__set__")
 
 
+def own(x: Any, name: str, line: int) -> Any:
+    """The left side of `x += v`."""
+    x = load(x, name)
+    refuse_merged(x)
+    unchanging = isinstance(x, (bool, int, float, complex, str, bytes, tuple, np.generic))
+    if not (unchanging or x is None or may_change(x)):
+        raise CannotStage(f"line {line}: `{name}` ({kind(x)}) is changed")
+    return x
+
+
 class _Noted:
-    """Stands for an object while one of its places is set. A list may get it at a traced index."""
+    """Stands for an object while one of its places is set. A list may get it at a traced index.
+
+    A place is read only by `x[i] += v`, or another operator.
+    """
 
     __slots__ = ("_line", "_of")
 
@@ -185,45 +230,53 @@ class _Noted:
         object.__setattr__(self, "_of", of)
         object.__setattr__(self, "_line", line)
 
-    def _key(self, key: Any) -> Any:
+    def _place(self, key: Any, attribute: bool) -> Place:
         of: Any = self._of
-        if undecided(key):
-            raise CannotStage(
-                f"line {self._line}: an entry of a {kind(of)} is set at a key that is not known "
-                "while tracing; use an array"
-            )
-        if type(of) is not list:
-            return key
-        place = operator.index(key)
-        of[place]  # raises what Python raises
-        return place % len(of)
+        if type(of) is list and not attribute:
+            key = operator.index(key)
+            of[key]  # raises what Python raises
+            key %= len(of)
+        return Place(of, key, attribute, self._line)
 
-    def _note_all(self) -> None:
-        of: Any = self._of
-        for k in range(len(of)):
-            note(Place(of, k, False))
+    def _set(self, place: Place, value: Any) -> None:
+        if value is not value_of(place):  # type: ignore[arg-type]
+            note(place)  # `x.a += v` has changed an array in place otherwise
+            place.put(value)
+
+    def _changing(self, value: Any) -> Any:
+        if changes_in_place(value) and not may_change(value):
+            raise CannotStage(f"line {self._line}: an object ({kind(value)}) is changed")
+        return value
 
     def __getitem__(self, key: Any) -> Any:
         of: Any = self._of
         if type(of) is list and (undecided(key) or isinstance(key, slice)):
             return item(of, key)
-        if not may_change(of):
-            note(Place(of, self._key(key), False))  # before a defaultdict makes it
-        return of[key]
+        if isinstance(of, dict) and not undecided(key) and key not in of:
+            note(Place(of, key, False, self._line))  # before a defaultdict makes it
+        return self._changing(of[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         of: Any = self._of
         if type(of) is list and undecided(key):
-            self._note_all()
+            if session.depth and not _is_made_here(of) and session.stores is None:
+                raise CannotStage(f"line {self._line}: a list is changed")
+            for k in range(len(of)):
+                note(Place(of, k, False, self._line))
             place_in_list(of, key, value)
-        elif may_change(of):
+        elif _is_made_here(of) or not session.depth and (isinstance(key, slice) or undecided(key)):
             of[key] = value
         elif isinstance(key, slice):
             raise CannotStage(f"line {self._line}: a slice of a {kind(of)} is set")
+        elif undecided(key):
+            raise CannotStage(
+                f"line {self._line}: an entry of a {kind(of)} is set at a key that is not known "
+                "while tracing; use an array"
+            )
+        elif session.stores is None and session.depth:
+            raise CannotStage(f"line {self._line}: a {kind(of)} is changed")
         else:
-            place = Place(of, self._key(key), False)
-            note(place)
-            place.put(value)
+            self._set(self._place(key, False), value)
 
     def __delitem__(self, key: Any) -> None:
         if not may_change(self._of):
@@ -231,15 +284,124 @@ class _Noted:
         del self._of[key]
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._of, name)
+        return self._changing(getattr(self._of, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        place = Place(self._of, name, True)
-        note(place)
-        place.put(value)
+        self._set(self._place(name, True), value)
 
     def __delattr__(self, name: str) -> None:
-        raise CannotStage(f"line {self._line}: an attribute of a {kind(self._of)} is deleted")
+        if not may_change(self._of):
+            raise CannotStage(f"line {self._line}: an attribute of a {kind(self._of)} is deleted")
+        delattr(self._of, name)
+
+
+_IN_PLACE = [f"__i{name}__" for name in (
+    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and",
+    "or", "xor",
+)]  # fmt: skip
+
+
+def changes_in_place(x: Any) -> bool:
+    """Whether `x += v`, or another operator, may change the object."""
+    return not isinstance(x, Array) and any(hasattr(type(x), name) for name in _IN_PLACE)
+
+
+# -- objects from outside --------------------------------------------------------------------------
+
+
+def kept_inside(function: Any, what: str) -> Any:
+    """The function that is to be traced. It must leave nothing that is only traced in objects which
+    outlive the trace. (In lists and dicts among its arguments it may: see `_containers`.)
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        known = set(map(id, containers((args, kwargs), True)))
+        session.stores = stores = Stores()
+        found: list[tuple[Place, Any]] = []
+        try:
+            out = function(*args, **kwargs)
+            found = stores.traced(known)
+            results = list(containers(out))
+        except BaseException:
+            for place, before in reversed(stores.traced(known)):
+                place.put(before)
+            raise
+        finally:
+            session.stores = None
+            del stores
+        _refuse_outside(found, results, what)
+        return out
+
+    return call
+
+
+def _refuse_outside(found: list[tuple[Place, Any]], results: list[Any], what: str) -> None:
+    """Raise for places in objects that others hold. Those that the trace has made end with it, or
+    are among its results.
+    """
+    if not found:
+        return
+    session.places, session.merged = {}, {}
+    _drop_dead(found, results)
+    if found:
+        _drop_cycles(found)
+        _drop_dead(found, results)
+    if not found:
+        return
+    for place, before in reversed(found):
+        place.put(before)
+    place, _ = found[0]
+    raise CannotStage(
+        f"{what}: line {place.line}: `{place.name}` of an object from outside gets what is only "
+        "traced; give the function the object's state in a list or a dict, or return it"
+    )
+
+
+def _drop_cycles(found: list[tuple[Place, Any]]) -> None:
+    """Drop those in objects that refer to themselves, as what is left of loops does."""
+    weak: list[Any] = []
+    for i, (place, before) in enumerate(found):
+        if type(place.of).__weakrefoffset__:
+            weak.append((weakref.ref(place.of), place.key, place.attribute, place.line, before))
+            found[i] = None  # type: ignore[call-overload]
+    place = None
+    found[:] = [f for f in found if f is not None]
+    gc.collect()
+    for ref, key, attribute, line, before in weak:
+        if (of := ref()) is not None:
+            found.append((Place(of, key, attribute, line), before))
+
+
+def _drop_dead(found: list[tuple[Place, Any]], results: list[Any]) -> None:
+    """Drop those in objects to which nothing else refers. Then what these hold may be dead, too."""
+    while not all(alive := [_is_alive(place.of, found, results) for place, _ in found]):
+        found[:] = [f for f, known in zip(found, alive, strict=True) if known]
+
+
+def _is_alive(of: Any, found: list[tuple[Place, Any]], results: list[Any]) -> bool:
+    # `results` lists what the result of the function holds
+    own = sum(p.of is of for p, _ in found) + 2 * sum(c is of for c in results)
+    return _references(of) - own > _HERE
+
+
+def _references(of: Any) -> int:
+    return counts([of])[0]
+
+
+def _calibrated() -> int:
+    """The references to an object that only one place has, as `_is_alive` counts them."""
+    found: list[int] = []
+
+    def is_alive(of: Any, found: list[int]) -> bool:
+        found.append(_references(of) - 1)
+        return False
+
+    for place in [Place(object(), "", True)]:
+        any([is_alive(p.of, found) for p in [place]])
+    return found[0]
+
+
+_HERE = _calibrated()
 
 
 def arrays_in(x: Any, cells: dict[Any, Any]) -> list[Any]:

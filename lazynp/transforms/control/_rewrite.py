@@ -126,7 +126,9 @@ class _Function:
         """live: the names that are read afterwards."""
         out: list[ast.stmt] = []
         for s in reversed(statements):
-            self._written |= self._live.names(s).written & self._locals
+            parts = s.items if isinstance(s, ast.With) else [] if isinstance(s, ast.Try) else [s]
+            for part in parts:
+                self._written |= self._live.names(part).written & self._locals
             out[:0] = self._statement(s, live | self._live.later)
             live = self._live.before([s], live)
         return out
@@ -147,12 +149,13 @@ class _Function:
         return made if isinstance(made, list) else [made]
 
     def _try(self, s: ast.Try, live: set[str]) -> ast.stmt:
-        t = copy.copy(s)
-        t.body, t.orelse = self._block(s.body, live), self._block(s.orelse, live)
+        t = copy.copy(s)  # what comes last is looked at first: see `_written`
         t.finalbody = self._block(s.finalbody, live)
         t.handlers = [copy.copy(h) for h in s.handlers]
         for h in t.handlers:
             h.body = self._block(h.body, live)
+        t.orelse = self._block(s.orelse, live)
+        t.body = self._block(s.body, live)
         return t
 
     def _expression(self, e: ast.expr) -> ast.expr:

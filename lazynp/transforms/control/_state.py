@@ -62,6 +62,7 @@ class Session(threading.local):
         self.pieces = 0  # that loops were divided into
         # what the body that is being traced stores in objects from outside; None: it must not
         self.stores: Any = None
+        self.merged: dict[int, Any] = {}  # by id: lists and dicts of which a branch picked one
         # by what stands there: the places that branches set, when they were traced before
         self.places: dict[Any, list[Any]] = {}
         self.growth: Any = None  # lists to which the rounds of the innermost loop may append
@@ -135,6 +136,7 @@ class Session(threading.local):
         self.scopes, self.shown = {}, []
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
         self.handlers, self.picks, self.stores, self.places = [], {}, None, {}
+        self.merged = {}
         outermost, self.recursive, self.within = not self.within, 0, self.within | within
         try:
             yield
@@ -359,15 +361,6 @@ def may_change(x: Any) -> bool:
         return True
     made = session.fresh.get(id(x))
     return made is not None and made[0] is x and made[1] == session.depth
-
-
-def own(x: Any, name: str, line: int) -> Any:
-    """The left side of `x += v`."""
-    x = load(x, name)
-    unchanging = isinstance(x, (bool, int, float, complex, str, bytes, tuple, np.generic))
-    if not (unchanging or x is None or may_change(x)):
-        raise CannotStage(f"line {line}: `{name}` ({kind(x)}) is changed")
-    return x
 
 
 def kind(x: Any) -> str:

@@ -103,7 +103,10 @@ def _columns(x: Any, index: Any, of: str) -> Any:
         return None
     if len({len(row) for row in x}) > 1:
         return None
-    return kinds.pop()(item(column, index, of) for column in zip(*x, strict=True))
+    out = kinds.pop()(item(column, index, of) for column in zip(*x, strict=True))
+    if type(out) is list:
+        session.merged[id(out)] = out, 0  # a write to it must reach the table
+    return out
 
 
 def _table(x: Any) -> tuple[Any, bool] | None:
@@ -129,6 +132,12 @@ def _table(x: Any) -> tuple[Any, bool] | None:
         return None
     parts = [shaping.reshape(_plain(v, dtype), shape=(1,)) for v in x]
     return shaping.concatenate(*parts, axis=0), weak
+
+
+def as_table(x: list[Any]) -> Any:
+    """The numbers as one array, or None."""
+    table = _table(x)
+    return None if table is None else table[0]
 
 
 def _joined(avals: list[Any]) -> Any:

@@ -1,0 +1,97 @@
+"""Lists and dicts of which a branch picks one. The program cannot tell which, so the value after
+the branch is a third one. That is what Python has, as long as nobody changes one of the three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lazynp._ownership import COUNTED, counts
+from lazynp._tree import is_registered, parts_of, tree_flatten
+from lazynp.transforms.control._state import CannotStage, fresh, kind, session, value_of
+
+
+def containers(x: Any, objects: bool = False) -> Iterator[Any]:
+    """The lists and dicts in a tree. objects: those of registered classes as well."""
+    registered = is_registered(type(x))
+    if isinstance(x, (list, dict)) or objects and registered:
+        yield x
+    parts = parts_of(x) if isinstance(x, (list, dict, tuple)) or registered else None
+    for part in parts[2] if parts is not None else ():
+        yield from containers(part, objects)
+
+
+def made_here(values: Iterable[Any]) -> set[int]:
+    """The ids of those that the body which is being traced has made."""
+    found = set()
+    for x in values:
+        for c in containers(x):
+            made = session.fresh.get(id(c))
+            if made is not None and made[0] is c and made[1] == session.depth:
+                found.add(id(c))
+    return found
+
+
+def held_alone(cells: dict[str, Any]) -> dict[str, set[int]]:
+    """By variable, the id of a list or dict that the traced function has made, and that only this
+    variable holds.
+    """
+    found = {}
+    for name, cell in cells.items():
+        made = session.fresh.get(id(value_of(cell)))
+        if made is not None and made[0] is cell.cell_contents:
+            made = None
+            if counts([cell.cell_contents])[0] == COUNTED + 2:  # the variable's, and `fresh`'s
+                found[name] = {id(cell.cell_contents)}
+    return found
+
+
+def common(a: Any, b: Any) -> set[int]:
+    """The ids of lists and dicts that both values hold."""
+    return set(map(id, containers(a))) & set(map(id, containers(b)))
+
+
+def apart_from(known: set[int], x: Any, leaves: list[Any], places: list[Any]) -> Any:
+    """The leaves, their places and the structure of x, where these lists and dicts are leaves."""
+    if not known:
+        return leaves, places, tree_flatten(x)[1]
+    outer, tree = tree_flatten(x, lambda part: id(part) in known)
+    found, there, i = [], [], 0
+    for part in outer:
+        whole = id(part) in known
+        found.append(part if whole else leaves[i])
+        there.append(None if whole else places[i])
+        i += len(tree_flatten(part)[0]) if whole else 1
+    return found, there, tree
+
+
+def note_merged(x: Any, line: int, but: set[int] | frozenset[int] = frozenset()) -> bool:
+    """From now on, nobody must change these lists and dicts. Returns whether there are any."""
+    found = [c for c in containers(x) if id(c) not in but]
+    for c in found:
+        session.merged[id(c)] = c, line
+    return bool(found)
+
+
+def own(x: Any, but: set[int]) -> None:
+    """Nobody else has these lists and dicts: they are as those that the code here makes."""
+    for c in containers(x):
+        if id(c) not in but:
+            fresh(c)
+
+
+def is_merged(x: Any) -> bool:
+    return bool(session.merged) and any(id(c) in session.merged for c in containers(x))
+
+
+def refuse_merged(x: Any) -> None:
+    """Raise where a list or dict is about to change that a branch may have picked."""
+    found = session.merged.get(id(x)) if session.merged else None
+    if found is not None and found[0] is x:
+        if not found[1]:
+            raise CannotStage("a row of a list of lists, at a traced index, is changed; use arrays")
+        raise CannotStage(
+            f"line {found[1]}: a branch on a traced value picks one of two objects ({kind(x)}), "
+            "and one of them is changed later: pick what they hold instead, or copy it"
+        )

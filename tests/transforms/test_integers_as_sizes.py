@@ -1,0 +1,115 @@
+"""Integers of every dtype as sizes, and jitted functions whose integers become sizes elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"]
+FORMS: list[Any] = [
+    lambda np, n: np.ones(n + 1),
+    lambda np, n: np.zeros((n, 2 * n)),
+    lambda np, n: np.arange(20.0)[:n],
+    lambda np, n: np.arange(20.0)[n : n + 2],
+    lambda np, n: np.linspace(0, 1, n),
+    lambda np, n: np.ones(n) + np.zeros(n),
+    lambda np, n: np.full(n, 7).reshape(n, 1) * np.ones(n - 1),
+    lambda np, n: np.concatenate([np.ones(n), np.zeros(n // 2)]),
+]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("form", FORMS)
+def test_of_every_dtype(form: Any, dtype: str) -> None:
+    jitted = np.jit(lambda n: form(np, n))
+    for n in (3, 1, 6):
+        want = form(numpy, n)
+        got = numpy.asarray(jitted(np.array(n, dtype)))
+        assert got.dtype == want.dtype
+        numpy.testing.assert_array_equal(got, want)
+    assert jitted._cache_size() == 1
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_elements_of_arrays(dtype: str) -> None:
+    jitted = np.jit(lambda s: np.ones((s[0] + 1, s[1])))
+    for shape in ([2, 3], [0, 1], [4, 4]):
+        assert jitted(np.array(shape, dtype)).shape == (shape[0] + 1, shape[1])
+    assert jitted._cache_size() == 1
+
+
+def test_sizes_are_of_64_bits() -> None:
+    text = str(np.make_jaxpr(lambda n: np.ones(n))(np.array(3, "int32")))
+    assert "a:i32[]" in text and "b:i64[]" in text and "f64[b]" in text
+
+
+def test_short_integers_wrap_around() -> None:
+    with pytest.raises(ValueError, match="negative dimensions"):
+        np.jit(lambda n: np.ones(n + n))(np.array(100, "int8"))
+
+
+# -- nested ----------------------------------------------------------------------------------------
+
+inner = np.jit(lambda n: np.ones(n + 1))
+
+
+def test_one_trace_serves_every_size() -> None:
+    traces = [0]
+
+    def outer(n):
+        traces[0] += 1
+        return inner(n) * 2
+
+    for jitted in (np.jit(outer), np.jit(outer)):
+        traces[0] = 0
+        for n in (3, 4, 0, 6):
+            assert jitted(n).tolist() == [2.0] * (n + 1)
+        assert traces[0] == 1
+    assert np.jit(outer)(np.array(2)).tolist() == [2.0] * 3
+
+
+def test_where_the_integer_comes_from() -> None:
+    x = np.arange(4.0)
+    loop = np.jit(lambda x: np.fori_loop(0, 3, lambda i, a: a + inner(i).sum(), 0.0))
+    assert loop(x) == 1 + 2 + 3
+    assert np.jit(lambda x: inner((x > 1).sum()))(x).shape == (3,)
+    assert np.jit(lambda s: inner(s[0]))(np.array([2, 5])).shape == (3,)
+    both = np.jit(lambda n: np.ones(np.jit(lambda m: 2 * m)(n)))
+    assert both(3).shape == (6,)
+    assert "ones" not in str(np.make_jaxpr(inner)(3)) and np.make_jaxpr(inner)(3).out_type
+
+
+def test_with_abstracted_axes_around() -> None:
+    jitted = np.jit(lambda x: inner(x.shape[0]) * x.sum(), abstracted_axes={0: "n"})
+    for n in (1, 3, 5):
+        assert jitted(np.ones(n)).tolist() == [float(n)] * (n + 1)
+    assert jitted._cache_size() == 1
+
+
+# -- transformations inside ------------------------------------------------------------------------
+
+
+def test_hessians_with_sizes_that_the_data_decide() -> None:
+    def f(x):
+        return (np.sort(x[x > 0]) ** 3 * np.arange((x > 0).sum())).sum()
+
+    for make in (np.hessian, lambda f: np.jacfwd(np.grad(f)), np.jacrev):
+        jitted = np.jit(make(f), abstracted_axes={0: "n"})
+        for n in (4, 1, 3):
+            x = np.arange(float(n)) - 0.5
+            numpy.testing.assert_allclose(jitted(x), make(f)(x), atol=1e-12)
+
+
+def test_medians_of_unknown_size() -> None:
+    def f(x):
+        return np.median(np.concatenate([x, np.zeros(1)]))
+
+    for make in (np.jacfwd, np.hessian):
+        jitted = np.jit(make(f), abstracted_axes={0: "n"})
+        for n in (4, 1, 2, 5):
+            x = np.arange(1.0, n + 1)
+            numpy.testing.assert_allclose(jitted(x), make(f)(x))

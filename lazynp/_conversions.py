@@ -13,6 +13,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._avals import metadata_of, on_device
+from lazynp._extents import any_sized
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._node import is_interpreted, leaf
@@ -322,8 +323,15 @@ def view_as(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
     dtype = np.dtype(dtype)
     if dtype == self.dtype:
         return kept_class(self, same(self))
+    sized = any_sized(self)
+    if sized and (not dtype.itemsize or self.dtype.itemsize % dtype.itemsize):
+        size = self.shape[-1]
+        raise TypeError(f"view: not written for {dtype} of {self.dtype} whose size is traced ({size})")
     as_numpys = layout(self).view(dtype)  # NumPy's checks and errors, and the length of np.void
-    return kept_class(self, view(self, Bitcast(as_numpys.dtype, as_numpys.shape)))
+    shape = as_numpys.shape
+    if sized:
+        shape = (*self.shape[:-1], self.shape[-1] * (self.dtype.itemsize // dtype.itemsize))
+    return kept_class(self, view(self, Bitcast(as_numpys.dtype, shape)))
 
 
 def _wrap(self: Array, array: Any, context: Any = None, return_scalar: Any = None, /) -> Any:

@@ -31,9 +31,7 @@ def _is_one(spec: Any) -> bool:
     """Whether it is the specification of one array."""
     if isinstance(spec, dict):
         return all(type(k) is int and isinstance(v, str) for k, v in spec.items())
-    return isinstance(spec, tuple) and all(n is None or isinstance(n, str) for n in spec) and (
-        not spec or any(n is not None for n in spec)
-    )  # fmt: skip
+    return isinstance(spec, tuple) and all(n is None or isinstance(n, str) for n in spec)
 
 
 def names_of_leaves(
@@ -82,6 +80,7 @@ class NamedSizes:
         self.sizes: dict[str, Size] = {}
         self.nodes: list[Node] = []  # the inputs of the program that hold them
         self.places: dict[str, list[tuple[int, int]]] = {}  # leaf, axis
+        self._numbers: dict[str, Any] = {}  # the sizes in the first call
 
     @property
     def atoms(self) -> list[Atom]:
@@ -97,6 +96,9 @@ class NamedSizes:
                 if name not in self.sizes:
                     self.sizes[name], node = new_axis(name, self._recorder)
                     self.nodes.append(node)
+                    self._numbers[name] = shape[axis]
+                if shape[axis] != self._numbers[name]:
+                    raise _differ(self._recorder.staging, name, self._numbers[name], shape[axis])
                 shape[axis] = self.sizes[name]
                 self.places.setdefault(name, []).append((leaf, axis))
         return aval_of(tuple(shape), aval.dtype, aval.weak)
@@ -109,8 +111,10 @@ def bound(places: dict[str, list[tuple[int, int]]], shapes: Sequence[Any], what:
         sizes = [shapes[leaf][axis] for leaf, axis in where]
         other = next((n for n in sizes if n != sizes[0]), None)
         if other is not None:
-            raise ValueError(
-                f"{what}: the axes named {name!r} must have one size, got {sizes[0]} and {other}"
-            )
+            raise _differ(what, name, sizes[0], other)
         found.append(sizes[0])
     return found
+
+
+def _differ(what: Any, name: str, first: Any, second: Any) -> ValueError:
+    return ValueError(f"{what}: the axes named {name!r} must have one size, got {first} and {second}")

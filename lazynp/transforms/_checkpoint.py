@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lazynp._array import Array
-from lazynp._avals import Aval
+from lazynp._avals import Aval, SizedAval
 from lazynp._dimensions import table
 from lazynp._interpreter import eval_reference
 from lazynp._jaxpr import Eqn, Jaxpr, Var
@@ -163,6 +163,12 @@ remat_call = Primitive(
     kind="call",
 )
 
+@cached()
+def _has_sizes(jaxpr: Jaxpr) -> bool:
+    atoms = [*jaxpr.inputs, *(v for e in jaxpr.eqns for v in e.outputs)]
+    return any(type(v.aval.plain) is SizedAval for v in atoms)
+
+
 POLICIES = ("nothing", "everything", "dots")
 
 
@@ -209,7 +215,9 @@ def checkpoint(
             body = staged_body(
                 call, structure, given.avals, given.kinds, "checkpoint of", call=given.applied
             ).settled()
-            if body.opens:  # no single program, of which reverse mode keeps no values anyway
+            # no single program, of which reverse mode keeps no values anyway; or its transpose would
+            # need sizes that only the program around it has
+            if body.opens or _has_sizes(body.program.jaxpr):
                 return fun(*args, **kwargs)
             program, flat = body.program, body.flat
         params: dict[str, Any] = {"jaxpr": program.jaxpr}

@@ -319,3 +319,15 @@ def test_their_derivatives(text: str) -> None:
             for f in (inside, outside):
                 numpy.testing.assert_allclose(f(np.array(x)), want, rtol=1e-5, atol=1e-6)
     assert inside._cache_size() == 1
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "float32"])
+def test_bits_of_arrays_of_unknown_size(dtype: str) -> None:
+    jitted = np.jit(lambda x: x.view(dtype), abstracted_axes={0: "n"})
+    for n in (4, 3, 1, 0):
+        x = numpy.arange(float(n))
+        got = numpy.asarray(jitted(np.array(x)))
+        assert got.dtype == dtype and got.tobytes() == x.tobytes()
+    assert jitted._cache_size() == 1
+    with pytest.raises(TypeError, match=r"view: not written for complex128 of float64 .*\(n\)"):
+        np.jit(lambda x: x.view("c16"), abstracted_axes={0: "n"})(np.ones(4))

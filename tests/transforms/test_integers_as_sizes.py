@@ -113,3 +113,42 @@ def test_medians_of_unknown_size() -> None:
         for n in (4, 1, 2, 5):
             x = np.arange(1.0, n + 1)
             numpy.testing.assert_allclose(jitted(x), make(f)(x))
+
+
+def test_checkpoints_with_sizes() -> None:
+    functions = [
+        lambda x: (np.roll(x, 1) * x).sum(),
+        lambda x: np.sin(np.concatenate([x, x[1:]])).sum(),
+        lambda x: (np.pad(x, 1, mode="edge") ** 3).sum(),
+        lambda x: x.mean() * x.var(),
+    ]
+    for f in functions:
+        inside = np.jit(np.grad(np.checkpoint(f)), abstracted_axes={0: "n"})
+        outside = np.grad(np.jit(np.checkpoint(f), abstracted_axes={0: "n"}))
+        for n in (4, 2, 5):
+            x = np.arange(1.0, n + 1)
+            want = np.grad(f)(x)
+            numpy.testing.assert_allclose(inside(x), want)
+            numpy.testing.assert_allclose(outside(x), want)
+        assert inside._cache_size() == 1
+
+
+def test_two_sizes_for_one_name() -> None:
+    x, y = np.ones(4), np.ones(3)
+    axes = {0: "n"}
+    message = "the axes named 'n' must have one size, got 4 and 3"
+    for call in (
+        lambda: np.make_jaxpr(lambda x, y: x, abstracted_axes=axes)(x, y),
+        lambda: np.jit(lambda x, y: x, abstracted_axes=axes).lower(x, y),
+        lambda: np.jit(lambda x, y: x, abstracted_axes=axes)(x, y),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("axes", [((None,),), (None, None), (None,), ({},), ()])
+def test_nothing_is_abstracted(axes: Any) -> None:
+    jitted = np.jit(lambda x: x * 2, abstracted_axes=axes)
+    assert jitted(np.ones((2, 2))).sum() == 8.0
+    jitted(np.ones((3, 2)))
+    assert jitted._cache_size() == 2

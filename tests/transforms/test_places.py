@@ -260,13 +260,47 @@ def numbers_that_become_floats(x):
     return c[0]
 
 
+class Heat:
+    def __init__(self, u: Any) -> None:
+        self.u, self.new, self.t = u.copy(), u.copy(), 0.0
+
+    def step(self):
+        self.new[1:-1] = self.u[1:-1] + 0.1 * (self.u[2:] - 2 * self.u[1:-1] + self.u[:-2])
+        self.u, self.new = self.new, self.u
+        self.t += 0.1
+
+
+def buffers_in_attributes(x):
+    h = Heat(x)
+    for _ in range(1001):
+        h.step()
+    return h.u, h.new, h.t
+
+
+def buffers_in_a_dict(x):
+    d = {"a": x.copy(), "b": x * 0}
+    for k in range(1000):
+        d["b"][1:-1] = 0.5 * (d["a"][2:] + d["a"][:-2]) + k * 0.001
+        d["a"], d["b"] = d["b"], d["a"]
+    return d
+
+
+def three_in_a_list(x):
+    items = [x.copy(), x * 0, x * 2]
+    for k in range(100):
+        items[0][k % 5] += 1
+        items[0], items[1], items[2] = items[1], items[2], items[0]
+    return items
+
+
 X = numpy.linspace(0, 1, 21)[::-1] ** 2
 FUNCTIONS = [
     counter_in_list, counters_in_dict, sums_by_kind, counter_in_object, class_attribute, slots,
     dataclass_fields, without_a_loop, both_set_a_new_key, while_in_list, while_in_object,
     nested_loops, reads_before_it_writes, array_in_dict_written_in_place, array_bound_and_read,
     histogram_in_list, list_at_a_traced_index, table_of_ints_and_floats, dict_by_a_traced_key,
-    a_long_chain, in_a_function, breaks, numbers_that_become_floats,
+    a_long_chain, in_a_function, breaks, numbers_that_become_floats, buffers_in_attributes,
+    buffers_in_a_dict, three_in_a_list,
 ]  # fmt: skip
 
 
@@ -276,7 +310,7 @@ def values(tree: Any) -> Any:
 
 def check(got: Any, want: Any) -> None:
     for a, b in zip(values(got), values(want), strict=True):
-        numpy.testing.assert_allclose(a, b, rtol=1e-14)
+        numpy.testing.assert_allclose(a, b, rtol=1e-13)
 
 
 @pytest.mark.parametrize("f", FUNCTIONS)
@@ -299,7 +333,7 @@ def test_rows(f: Any) -> None:
 
 SMOOTH = [sums_by_kind, counter_in_object, class_attribute, dataclass_fields, without_a_loop,
           reads_before_it_writes, array_in_dict_written_in_place, numbers_that_become_floats,
-          array_bound_and_read]  # fmt: skip
+          array_bound_and_read, buffers_in_attributes, buffers_in_a_dict]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", SMOOTH)

@@ -188,8 +188,6 @@ def _exchanged(
     """
     if undecided(rounds.length) or ends is not None:
         return _unknown_places(exchanged, carry.line)
-    if not exchanged.names.issubset(carry.variables):
-        return f"line {carry.line}: arrays in an object change places and are written in place"
     together, count = exchanged.rounds, int(rounds.length) - skipped
     first, step = rounds.first + skipped * rounds.step, rounds.step
 
@@ -201,7 +199,8 @@ def _exchanged(
     groups.divided = True
     after = carry.after
     carry = Carry(
-        carry.variables, carry.written, carry.line, body, kept=exchanged.names, growth=carry.growth
+        carry.variables, carry.written, carry.line, body,
+        kept=exchanged.names.intersection(carry.variables), growth=carry.growth,
     )
     carry.after = after
     try:

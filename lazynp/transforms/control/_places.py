@@ -117,7 +117,9 @@ class Stores:
 
     @property
     def places(self) -> list[Place]:
-        return [place for place, _ in self._found.values()]
+        """Those that hold something else now."""
+        found = self._found.values()
+        return [place for place, before in found if value_of(place) is not before]  # type: ignore
 
     def undo(self) -> None:
         for place, before in reversed(self._found.values()):

@@ -7,6 +7,8 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
+from lazynp._memo import Memo
+
 Structure = Any  # a nested description; equal structures compare equal and have equal hashes
 
 T = TypeVar("T")
@@ -77,6 +79,9 @@ def register_alike(kind: type, base: type) -> None:
     register_pytree_node(kind, flatten, rebuilt)
 
 
+_unsorted = [0]  # dicts that were flattened and not sorted, so far
+
+
 class Keys(tuple[Any, ...]):
     """The sorted keys of a dict, which decide whether structures are equal. order: as they are in
     the dict, if that is another order; trees that are built with the structure have it.
@@ -85,13 +90,23 @@ class Keys(tuple[Any, ...]):
     order: tuple[Any, ...] | None = None
 
 
+# by the keys of a dict in its order: of strings only, for 1 equals True
+_known_keys: Memo[tuple[Any, ...], tuple[Any, ...]] = Memo("keys of dicts", 1 << 12)
+
+
 def _keys_of(tree: dict[Any, Any]) -> tuple[Any, ...]:
-    keys, order = tuple(sorted(tree)), tuple(tree)
-    if keys == order:
-        return keys
-    made = Keys(keys)
-    made.order = order
-    return made
+    order = tuple(tree)
+    keys = _known_keys.get(order)
+    if keys is None:
+        keys = tuple(sorted(order))
+        if keys != order:
+            keys = Keys(keys)
+            keys.order = order
+        if all([type(k) is str for k in order]):
+            _known_keys.put(order, keys)
+    if type(keys) is Keys:
+        _unsorted[0] += 1
+    return keys
 
 
 def tree_flatten(
@@ -102,15 +117,21 @@ def tree_flatten(
     return leaves, _flatten(tree, leaves, is_leaf)
 
 
-def orders(structure: Structure) -> tuple[Any, ...]:
-    """The orders of the dicts in a structure that are not sorted: equal structures may differ in
-    them.
+def flatten_in_order(tree: Any) -> tuple[list[Any], Structure, tuple[Any, ...]]:
+    """The leaves, the structure, and the orders of the dicts in it that are not sorted: equal
+    structures may differ in them.
     """
+    before = _unsorted[0]
+    leaves, structure = tree_flatten(tree)
+    return leaves, structure, () if _unsorted[0] == before else _orders(structure)
+
+
+def _orders(structure: Structure) -> tuple[Any, ...]:
     if structure is LEAF:
         return ()
     keys = structure[1][-1] if type(structure[1]) is tuple and structure[1] else structure[1]
     own = keys.order if type(keys) is Keys else None
-    inside = [o for child in structure[2] if child is not LEAF for o in orders(child)]
+    inside = [o for child in structure[2] if child is not LEAF for o in _orders(child)]
     return (own, *inside) if own is not None else tuple(inside)
 
 

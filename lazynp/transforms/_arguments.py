@@ -18,7 +18,7 @@ from lazynp._node import Node, leaf
 from lazynp._recorder import local
 from lazynp._steps import Basic, Slice
 from lazynp._strides import dense_order, writeable
-from lazynp._tree import orders, tree_flatten
+from lazynp._tree import flatten_in_order
 from lazynp.transforms._axes import Names
 from lazynp.transforms._stack import check_leaf
 from lazynp.transforms._stage import ShapeDtype, weak_aval
@@ -68,15 +68,14 @@ class Arguments:
     def __init__(self, tree: Any, what: str, names: Sequence[Names] = ()) -> None:
         """names: of the axes of each leaf, where sizes are not to be known."""
         self.tree = tree  # of the caller's own containers
-        self.leaves, self.structure = tree_flatten(tree)
+        self.leaves, self.structure, orders = flatten_in_order(tree)
         self.owners: list[Array] = []
         self.values: list[Any] = []  # not an array of ours, or immutable, or on the host
         self.starts: list[Any] = []  # of views: Python ints, or nodes if traced
         self.owned = [type(x) is NDArray and x.dtype.isnative for x in self.leaves]
         self.names = list(names) if any(names) and not self._shared(names) else []
         self.of_owners: list[int] = []  # the first leaf of each owner, where there are names
-        key: list[Any] = [(self.structure, found) if (found := orders(self.structure))
-                          else self.structure]  # fmt: skip
+        key: list[Any] = [(self.structure, orders) if orders else self.structure]
         if self.names:
             for i, (x, own) in enumerate(zip(self.leaves, self.names, strict=True)):
                 self.owned[i] = self.owned[i] and not (own and x._base is not None)

@@ -40,7 +40,7 @@ from lazynp._positions import user_frame
 from lazynp._primitive import raise_found
 from lazynp._recorder import PlacedRecorder, StagingRecorder, elsewhere, known, local, staged
 from lazynp._trace import only_checks
-from lazynp._tree import LEAF, orders, tree_flatten, tree_unflatten
+from lazynp._tree import LEAF, flatten_in_order, tree_unflatten
 from lazynp.primitives.placing import places_inside
 from lazynp.transforms._call import jit_call
 from lazynp.transforms._checks import Failures, discharged
@@ -58,7 +58,7 @@ def operands_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operands | Non
         found = _of_leaves(args)
         if found is not None or all([type(x) in _SINGLE for x in args]):
             return found
-    leaves, structure = tree_flatten((args, kwargs))
+    leaves, structure, orders = flatten_in_order((args, kwargs))
     found = _of_leaves(leaves)
     if found is None:
         return None
@@ -66,7 +66,7 @@ def operands_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operands | Non
         hash(structure)
     except TypeError:  # the general path tells
         return None
-    return (structure, orders(structure), found[0]), *found[1:]
+    return (structure, orders, found[0]), *found[1:]
 
 
 _SINGLE = frozenset({NDArray, Scalar, np.ndarray, *SCALAR_DTYPES})  # no trees

@@ -326,7 +326,9 @@ def view_as(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
     sized = any_sized(self)
     if sized and (not dtype.itemsize or self.dtype.itemsize % dtype.itemsize):
         size = self.shape[-1]
-        raise TypeError(f"view: not written for {dtype} of {self.dtype} whose size is traced ({size})")
+        raise TypeError(
+            f"view: not written for {dtype} of {self.dtype} whose size is traced ({size})"
+        )
     as_numpys = layout(self).view(dtype)  # NumPy's checks and errors, and the length of np.void
     shape = as_numpys.shape
     if sized:

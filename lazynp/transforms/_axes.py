@@ -117,4 +117,6 @@ def bound(places: dict[str, list[tuple[int, int]]], shapes: Sequence[Any], what:
 
 
 def _differ(what: Any, name: str, first: Any, second: Any) -> ValueError:
-    return ValueError(f"{what}: the axes named {name!r} must have one size, got {first} and {second}")
+    return ValueError(
+        f"{what}: the axes named {name!r} must have one size, got {first} and {second}"
+    )

@@ -163,6 +163,7 @@ remat_call = Primitive(
     kind="call",
 )
 
+
 @cached()
 def _has_sizes(jaxpr: Jaxpr) -> bool:
     atoms = [*jaxpr.inputs, *(v for e in jaxpr.eqns for v in e.outputs)]
@@ -215,8 +216,8 @@ def checkpoint(
             body = staged_body(
                 call, structure, given.avals, given.kinds, "checkpoint of", call=given.applied
             ).settled()
-            # no single program, of which reverse mode keeps no values anyway; or its transpose would
-            # need sizes that only the program around it has
+            # no single program, of which reverse mode keeps no values anyway; or its transpose
+            # would need sizes that only the program around it has
             if body.opens or _has_sizes(body.program.jaxpr):
                 return fun(*args, **kwargs)
             program, flat = body.program, body.flat

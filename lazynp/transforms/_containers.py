@@ -58,14 +58,14 @@ class Containers:
         held = _held(tree)
         if held is not None:
             self._held.append((path, tree, dict(held)))
-            if isinstance(tree, (list, dict)):
-                self._known[id(tree)] = Given(path)
+            self._known[id(tree)] = Given(path)
         for i, child in enumerate(_children(tree)):
             self._enter(child, (*path, i))
 
     def is_known(self, x: Any) -> bool:
-        """Whether this is one of the lists and dicts, to be returned as the caller's own."""
-        return isinstance(x, (list, dict)) and id(x) in self._known
+        """Whether this is one of the containers, to be returned as the caller's own."""
+        known = self._known.get(id(x))
+        return known is not None and isinstance(known.place, tuple)
 
     def stand_in(self, x: Any) -> Any:
         """What stands for a leaf of a result."""

@@ -420,3 +420,111 @@ def test_gradients_drop_what_the_function_stores() -> None:
     d = {"n": 0.0}
     assert np.jit(np.grad(loss))(np.array([3.0, 2.0]), d).tolist() == [7.0, 4.0]
     assert d == {"n": 0.0}
+
+
+# -- what is dead may not matter -------------------------------------------------------------------
+
+
+def source_is_dead(x):
+    def early(v):
+        found = [v, 2 * v]
+        if v > 0:
+            return [v, 1.0]
+        return found
+
+    r = early(x[0])
+    r[0] += 1
+    s = {"v": 1.0}
+    if x[1] > 0:
+        s = s.copy()
+        s["v"] = x[1]
+    s["v"] += 1
+    return r, s["v"]
+
+
+def pick_is_dead(x):
+    a, b = [1.0], [2.0]
+    c = list(a if x[0] > 0 else b)
+    d = a if x[1] > 0 else b
+    e = d[0]
+    del d
+    a[0] = 3.0
+    return a, c, e
+
+
+def best_so_far(x):
+    best, k = [0.0, 0.0], 0
+    while k < len(x) and x[k] < 2:
+        if x[k] > best[0]:
+            best = [x[k], k * 1.0]
+        k += 1
+    best[1] += 1
+    lo, hi = [0.0, 5.0], [1.0, 0.0]
+    while hi[0] - lo[0] > 0.01 * x[3]:
+        mid = 0.5 * (lo[0] + hi[0])
+        if mid > x[1]:
+            hi = [mid, 0.0]
+        else:
+            lo = [mid, 5.0]
+    lo[1] += hi[0]
+    return best, lo, hi
+
+
+@pytest.mark.parametrize("f", [source_is_dead, pick_is_dead, best_so_far])
+def test_the_others_are_dead(f: Any) -> None:
+    for x in (X, abs(X)[::-1].copy()):
+        check(np.jit(f)(np.array(x)), f(x.copy()))
+
+
+def bound_by_every_round(x):
+    items, cur = [0.0], [1.0]
+    for i in range(100):
+        cur = items
+        x = x + i
+    items[0] = 6.0
+    return cur[0] + x[0] * 0
+
+
+def perhaps_no_round(x):
+    first = cur = {"v": 0.0}
+    k = 0
+    while x[k] > 5:
+        cur = {"v": x[k]}
+        k += 1
+    first["v"] = 7.0
+    return cur["v"]
+
+
+def entry_of_the_argument(x, d):
+    if x[0] > 0:
+        d["cur"] = [5.0]
+    return x
+
+
+def picks_an_argument(x, d):
+    return d["a"] if x[0] > 0 else d["cur"]
+
+
+def new_list_in_two_places(x, d):
+    d["p"] = d["q"] = [x[0]]
+
+
+@pytest.mark.parametrize(
+    "f", [bound_by_every_round, perhaps_no_round, entry_of_the_argument, picks_an_argument,
+          new_list_in_two_places],
+)  # fmt: skip
+def test_what_would_lose_its_identity_is_refused(f: Any) -> None:
+    args = [{"cur": [1.0], "a": [2.0]}] if f.__code__.co_argcount > 1 else []
+    with pytest.raises(TypeError, match="picks one of two objects|in several places"):
+        np.jit(f)(np.array(X), *args)
+    assert args in ([], [{"cur": [1.0], "a": [2.0]}])
+
+
+def test_a_registered_object_is_returned_as_it_was_given() -> None:
+    @np.jit
+    def f(p):
+        p.n *= 2
+        return p
+
+    p = Particle(1.0, np.ones(2))
+    assert f(p) is p and f(p) is p and float(p.n) == 4.0

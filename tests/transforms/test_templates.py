@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy
@@ -10,7 +11,7 @@ import pytest
 
 import lazynp as np
 from lazynp import grad, jvp, vjp
-from lazynp._node import aval_of_node
+from lazynp._node import VALUE, aval_of_node, escaped
 from lazynp.transforms import _backward, _jvp, _kept, _linearize
 from lazynp.transforms._tape import LinearTracer
 
@@ -130,5 +131,5 @@ def test_a_line_of_the_user_is_the_place_of_what_c_applies() -> None:
         saved: list[Any] = []
         grad(f)(1.0)
         line = f.__code__.co_firstlineno + 1
-        with pytest.raises(TypeError, match=rf"test_templates.py:{line},"):
-            np.cos(saved[0])
+        assert f"test_templates.py:{line}," in str(escaped(saved[0]._node[VALUE]))
+        assert float(np.cos(saved[0])) == math.cos(math.sin(1.0) * 2.0)

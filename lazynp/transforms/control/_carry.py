@@ -25,7 +25,7 @@ from lazynp.transforms.control._joining import apart, lossy, settles
 from lazynp.transforms.control._known import python_number
 from lazynp.transforms.control._places import MOST, Place, arrays_in
 from lazynp.transforms.control._records import Record, closed, is_frozen, is_new, opened
-from lazynp.transforms.control._sharing import containers, is_merged, made_here, note_merged
+from lazynp.transforms.control._sharing import Group, containers, is_merged, made_here, note_merged
 from lazynp.transforms.control._state import (
     UNBOUND,
     CannotStage,
@@ -82,6 +82,7 @@ class Carry:
         }
         self.fixed: set[str] = set()
         self.merged: set[str] = set()  # lists and dicts of which a branch has picked one
+        self.group = Group()
         self.windows: dict[str, Any] = {}  # of arrays whose sizes change
         self.enlarged: dict[str, Any] = {}  # these arrays, before the loop
         self.weak: dict[str, list[bool]] = {}  # which leaves stay Python's numbers
@@ -138,7 +139,7 @@ class Carry:
             window = self.windows.get(n)
             bound = window.part(made[n], self.done) if window else opened(made[n])
             if n in self.merged:
-                note_merged(bound, self.line)
+                note_merged(bound, self.line, self.group, True)
             self.cells[n].cell_contents = self.begun[n] = bound
         if self.grows:
             shared = [v for n, v in made.items() if n not in self.private]
@@ -155,7 +156,8 @@ class Carry:
         if merged:
             self.merged |= merged
             for n in merged:
-                note_merged(self.values[n], self.line)
+                note_merged(self.values[n], self.line, self.group)
+                note_merged(value_of(self.cells[n]), self.line, self.group)
             raise Again
         self.unclear, self.stays, self.outside = set(), {}, []
         shown = self._shown()
@@ -185,7 +187,7 @@ class Carry:
     def _is_shared(self, v: Any) -> bool:
         """Whether it holds lists or dicts that the body has not made."""
         found = set(map(id, containers(v)))
-        return bool(found) and (is_merged(v) or not found <= made_here([v]))
+        return bool(found) and (not self.least or is_merged(v) or not found <= made_here([v]))
 
     def _note_staying(self, n: str, v: Any, made: Any, nodes: list[Any]) -> None:
         """After the loop, these must be the same objects as before."""
@@ -403,7 +405,7 @@ class Carry:
                         refuse_after_write(y._owner(), x, f"line {self.line}: a loop")
             v = tree_unflatten(tree, [self.stays.get((n, k), x) for k, x in enumerate(made)])
             if n in self.merged:
-                note_merged(v, self.line)
+                note_merged(v, self.line, self.group, True)
             if some and n in self.bound:
                 v = v.value
             elif some and self.weak[n] == [True] and n not in self.objects:

@@ -30,6 +30,7 @@ from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import check_with_message
 from lazynp.transforms.control._places import new_places, noting
 from lazynp.transforms.control._sharing import (
+    Group,
     apart_from,
     common,
     held_alone,
@@ -353,12 +354,13 @@ def _joined(name: str, first: Any, second: Any, line: int, made: set[int]) -> _R
         slots.append((p[0], q[0], aval, _class(x, y, *old), old, p[3] or q[3]))
         parts.append((False, None))
 
-    merged = [note_merged(v, line, made | both) for v in (a, b)]
+    group = Group()
+    merged = [note_merged(v, line, group, False, made | both) for v in (a, b)]
 
     def rebuild(handles: Any) -> Any:
         out = tree_unflatten(tree, [x if fixed else next(handles) for fixed, x in parts])
         if any(merged):
-            note_merged(out, line, both)
+            note_merged(out, line, group, True, both)
         else:
             own(out, both)
         return out

@@ -199,8 +199,12 @@ def _exchanged(
     groups.divided = True
     after = carry.after
     carry = Carry(
-        carry.variables, carry.written, carry.line, body,
-        kept=exchanged.names.intersection(carry.variables), growth=carry.growth,
+        carry.variables,
+        carry.written,
+        carry.line,
+        body,
+        kept=exchanged.names.intersection(carry.variables),
+        growth=carry.growth,
     )
     carry.after = after
     try:

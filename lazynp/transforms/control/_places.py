@@ -324,6 +324,7 @@ def kept_inside(function: Any, what: str) -> Any:
             out = function(*args, **kwargs)
             found = stores.traced(known)
             results = list(containers(out))
+            _refuse_escapes(results, list(containers((args, kwargs))), known)
         except BaseException:
             for place, before in reversed(stores.traced(known)):
                 place.put(before)
@@ -335,6 +336,18 @@ def kept_inside(function: Any, what: str) -> Any:
         return out
 
     return call
+
+
+def _refuse_escapes(results: list[Any], held: list[Any], known: set[int]) -> None:
+    """Raise where results, or what the arguments hold, would be other objects than in Python.
+    known: ids of the lists and dicts that were given.
+    """
+    for c in [*results, *held]:
+        refuse_merged(c, "is given to the caller")
+    new = Counter(id(c) for c in held if id(c) not in known)
+    for c in held:
+        if id(c) in new and new[id(c)] + sum(c is r for r in results) > 1:
+            raise CannotStage(f"the caller gets one {kind(c)} in several places; copy it")
 
 
 def _refuse_outside(found: list[tuple[Place, Any]], results: list[Any], what: str) -> None:

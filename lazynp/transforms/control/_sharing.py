@@ -4,6 +4,7 @@ the branch is a third one. That is what Python has, as long as nobody changes on
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -66,11 +67,33 @@ def apart_from(known: set[int], x: Any, leaves: list[Any], places: list[Any]) ->
     return found, there, tree
 
 
-def note_merged(x: Any, line: int, but: set[int] | frozenset[int] = frozenset()) -> bool:
-    """From now on, nobody must change these lists and dicts. Returns whether there are any."""
+class Group:
+    """The lists and dicts of which a branch or a loop picks one, and those that stand for the pick:
+    one of a kind must not change while one of the other kind is alive.
+    """
+
+    def __init__(self) -> None:
+        self.sources: list[Any] = []
+        self.picks: list[Any] = []
+
+    def others(self, x: Any) -> list[Any]:
+        return self.sources if any(x is c for c in self.picks) else self.picks
+
+    def count(self, x: Any) -> int:
+        return sum(c is x for c in self.sources) + sum(c is x for c in self.picks)
+
+
+def note_merged(
+    x: Any, line: int, group: Group, pick: bool = False,
+    but: set[int] | frozenset[int] = frozenset(),
+) -> bool:  # fmt: skip
+    """From now on, these lists and dicts are of that group. Returns whether there are any."""
     found = [c for c in containers(x) if id(c) not in but]
+    kind = group.picks if pick else group.sources
     for c in found:
-        session.merged[id(c)] = c, line
+        session.merged[id(c)] = c, line, group
+        if not any(c is other for other in kind):
+            kind.append(c)
     return bool(found)
 
 
@@ -85,13 +108,33 @@ def is_merged(x: Any) -> bool:
     return bool(session.merged) and any(id(c) in session.merged for c in containers(x))
 
 
-def refuse_merged(x: Any) -> None:
+def refuse_merged(x: Any, what: str = "is changed later") -> None:
     """Raise where a list or dict is about to change that a branch may have picked."""
     found = session.merged.get(id(x)) if session.merged else None
-    if found is not None and found[0] is x:
-        if not found[1]:
-            raise CannotStage("a row of a list of lists, at a traced index, is changed; use arrays")
+    if found is None or found[0] is not x:
+        return
+    _, line, group = found
+    if not line:
+        raise CannotStage("a row of a list of lists, at a traced index, is changed; use arrays")
+    if not _any_alive(x, group):
+        return
+    gc.collect()  # what is left of functions and loops refers to itself
+    if _any_alive(x, group):
         raise CannotStage(
-            f"line {found[1]}: a branch on a traced value picks one of two objects ({kind(x)}), "
-            "and one of them is changed later: pick what they hold instead, or copy it"
+            f"line {line}: a branch on a traced value picks one of two objects ({kind(x)}), "
+            f"and one of them {what}: pick what they hold instead, or copy it"
         )
+
+
+def _any_alive(x: Any, group: Group) -> bool:
+    """Whether anything but the tables here refers to one of the others."""
+    groups = {id(g): g for _, _, g in session.merged.values() if g is not None}.values()
+    for other in group.others(x):
+        made = session.fresh.get(id(other))
+        tables = sum(g.count(other) for g in groups) + (id(other) in session.merged)
+        tables += made is not None and made[0] is other
+        tables += sum(p.of is other for places in session.places.values() for p in places)
+        made = None
+        if counts([other])[0] - COUNTED > tables + 1:  # this variable
+            return True
+    return False

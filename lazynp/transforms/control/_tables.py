@@ -105,7 +105,7 @@ def _columns(x: Any, index: Any, of: str) -> Any:
         return None
     out = kinds.pop()(item(column, index, of) for column in zip(*x, strict=True))
     if type(out) is list:
-        session.merged[id(out)] = out, 0  # a write to it must reach the table
+        session.merged[id(out)] = out, 0, None  # a write to it must reach the table
     return out
 
 

@@ -126,12 +126,9 @@ def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str,
             return top.process(primitive, operands, params)
         finally:
             local.where = None
-    if not any(map(is_tracer, operands)):  # those of a transformation that has ended have values
-        return (record_multiple if primitive.multiple_results else record)(
-            primitive, operands, params
-        )
-    assert isinstance(recorder, StagingRecorder)
-    operands = tuple([recorder.alias(o) if is_tracer(o) else o for o in operands])
+    if any(map(is_tracer, operands)):  # those of a transformation that has ended have values now
+        assert isinstance(recorder, StagingRecorder)
+        operands = tuple([recorder.alias(o) if is_tracer(o) else o for o in operands])
     if primitive.multiple_results:
         return record_multiple(primitive, operands, params)
     return record(primitive, operands, params)

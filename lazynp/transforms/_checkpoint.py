@@ -181,7 +181,8 @@ def checkpoint(
 
     policy says what else is kept: "nothing" (the default), "dots" (results of products and
     convolutions, which take longest to compute), or "everything" (no checkpoint at all).
-    prevent_cse: no effect; recomputed values are always kept separate.
+    prevent_cse: no effect; recomputed values are always kept separate. Inside a function whose
+    sizes are traced, nothing is recomputed.
     """
     if policy not in (None, *POLICIES):
         raise ValueError(f"checkpoint: policy must be one of {POLICIES}, got {policy!r}")

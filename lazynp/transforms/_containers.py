@@ -14,7 +14,7 @@ from typing import Any
 from lazynp._array import Array
 from lazynp._node import VALUE, is_tracer
 from lazynp._tree import count, is_registered, parts_of, tree_flatten, tree_unflatten
-from lazynp.transforms.control import changed as noted
+from lazynp.transforms.control import changed, session, user_line
 
 Path = tuple[int, ...]  # from the root of a tree: the number of the child, each time
 
@@ -113,11 +113,11 @@ def _constant(x: Any) -> Any:
 # -- a call ----------------------------------------------------------------------------------------
 
 
-def put_back(changes: Sequence[Change], tree: Any, found: Sequence[Any], leaves: Sequence[Any],
-             what: str) -> None:  # fmt: skip
-    """Give the containers in the arguments of a call, `tree`, what is new in them. found: the
-    containers of the changes. leaves: of what is new, as `meant` gives them.
+def put_back(changes: Sequence[Change], tree: Any, leaves: Sequence[Any], what: str) -> None:
+    """Give the containers in the arguments of a call, `tree`, what is new in them. leaves: of that,
+    as `meant` gives them.
     """
+    found = [_at(tree, change.path) for change in changes]
     _refuse_shared(tree, found, what)
     rest = iter(leaves)
     for change, container in zip(changes, found, strict=True):
@@ -129,7 +129,7 @@ def meant(x: Given | Constant, tree: Any, given: Sequence[Any]) -> Any:
     """What this is in a call. given: the leaves of its arguments, whose tree is `tree`."""
     if type(x) is Constant:
         return x.value
-    return at(tree, x.place) if isinstance(x.place, tuple) else given[x.place]  # type: ignore
+    return _at(tree, x.place) if isinstance(x.place, tuple) else given[x.place]  # type: ignore
 
 
 def _children(tree: Any) -> Sequence[Any]:
@@ -137,7 +137,7 @@ def _children(tree: Any) -> Sequence[Any]:
     return () if parts is None else parts[2]
 
 
-def at(tree: Any, path: Path) -> Any:
+def _at(tree: Any, path: Path) -> Any:
     for i in path:
         tree = _children(tree)[i]
     return tree
@@ -160,23 +160,24 @@ def _refuse_shared(tree: Any, changed: Sequence[Any], what: str) -> None:
 
 def _fill(container: Any, change: Change, new: list[Any]) -> None:
     """Within the trace of another function, stores are noted as those of the user's code are."""
+    line = int(user_line()) if session.depth else 0
     if change.keys is None:
-        noted(container, 0)
+        changed(container, line)
         if len(container) == len(new):
             for k, value in enumerate(new):
                 if value is not container[k]:
-                    noted(container, 0)[k] = value
+                    changed(container, line)[k] = value
         else:
-            noted(container, 0)[:] = new
+            changed(container, line)[:] = new
         return
     if not isinstance(container, dict):
         for key, value in zip(change.new, new, strict=True):
-            setattr(noted(container, 0, key), key, value)
+            setattr(changed(container, line, key), key, value)
         return
     for key in set(container).difference(change.keys):
-        del noted(container, 0)[key]
+        del changed(container, line)[key]
     for key, value in zip(change.new, new, strict=True):
-        noted(container, 0)[key] = value
+        changed(container, line)[key] = value
     if tuple(container) != change.keys:
         values = [container[k] for k in change.keys]
         container.clear()

@@ -34,7 +34,6 @@ from lazynp.transforms._containers import (
     Constant,
     Containers,
     Given,
-    at,
     meant,
     put_back,
 )
@@ -160,9 +159,10 @@ def _finished(
     nodes. out: the result, and the containers that the function was given.
     """
     places = {id(o): ("argument", i) for i, o in enumerate(given.owners)}
-    leaves, tree = tree_flatten(out[0], out[1].is_known)
-    changes, more = out[1].changed()
-    leaves = [*map(out[1].stand_in, leaves), *more]
+    result, containers = out
+    leaves, tree = tree_flatten(result, containers.is_known)
+    changes, more = containers.changed()
+    leaves = [*map(containers.stand_in, leaves), *more]
     roots: list[Node] = []
     again = dict(_met_again(leaves))
     outs = [
@@ -315,9 +315,8 @@ def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], valu
             again = kind[0] == "again"
             leaves.append(leaves[kind[1]] if again else _delivered(kind, value, owners, places))
     if traced.changes:
-        found = [at(given.tree, change.path) for change in traced.changes]
         new = leaves[count(traced.tree) :]
-        put_back(traced.changes, given.tree, found, new, traced.what)
+        put_back(traced.changes, given.tree, new, traced.what)
     return tree_unflatten(traced.tree, leaves)
 
 

@@ -59,6 +59,7 @@ from lazynp.transforms.control._state import (
     session,
     text,
     undecided,
+    user_line,
 )
 from lazynp.transforms.control._tables import item, place
 from lazynp.transforms.control._trees import copied
@@ -79,7 +80,8 @@ operators.append(_Operators)
 
 __all__ = [
     "CannotStage", "Door", "Front", "PURE", "Record", "STANDING", "TooLong", "binds",
-    "bounds_only", "closed", "converted", "copied", "fresh", "front_of", "inner_codes",
+    "bounds_only", "changed", "closed", "converted", "copied", "fresh", "front_of", "inner_codes",
     "is_rewritten", "is_users", "jumps", "kept_inside", "left_behind", "names", "opened", "place",
-    "plain_of", "plainer", "pythons", "session", "transplanted", "undecided", "whole_tree",
+    "plain_of", "plainer", "pythons", "session", "transplanted", "undecided", "user_line",
+    "whole_tree",
 ]  # fmt: skip

@@ -24,8 +24,6 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._memo import Memo
-from lazynp._positions import position
-from lazynp._recorder import user_position
 from lazynp.transforms.control._affected import is_affected
 from lazynp.transforms.control._letters import Letter
 from lazynp.transforms.control._names import Unsupported
@@ -43,6 +41,7 @@ from lazynp.transforms.control._state import (
     operators,
     session,
     undecided,
+    user_line,
     value_of,
 )
 
@@ -386,8 +385,8 @@ def _check(function: Any) -> None:
     if not _is_pure(function) or session.strict is not None and _has_state(function):
         name = getattr(function, "__qualname__", None) or kind(function)
         session.drew = session.drew or _draws(function)
-        line = position(*user_position()).rpartition(":")[2]
-        raise CannotStage(f"line {line}: calls `{name}`, which may change objects{_cure(function)}")
+        text = f"calls `{name}`, which may change objects{_cure(function)}"
+        raise CannotStage(f"line {user_line()}: {text}")
 
 
 def _cure(function: Any) -> str:

@@ -24,7 +24,7 @@ from lazynp.transforms.control._growing import Growth
 from lazynp.transforms.control._joining import apart, lossy, settles
 from lazynp.transforms.control._known import python_number
 from lazynp.transforms.control._places import MOST, Place, arrays_in
-from lazynp.transforms.control._records import Record, closed, is_frozen, is_new, opened
+from lazynp.transforms.control._records import Record, closed, is_frozen, opened
 from lazynp.transforms.control._sharing import Group, containers, is_merged, made_here, note_merged
 from lazynp.transforms.control._state import (
     UNBOUND,
@@ -34,6 +34,8 @@ from lazynp.transforms.control._state import (
     bind_all,
     cells_of,
     fresh,
+    is_alone,
+    is_new,
     kind,
     numeric,
     pythons,
@@ -70,7 +72,7 @@ class Carry:
         self.growth = growth or Growth(self.cells, names)  # before others refer to lists
         self.private = {n for n in names if _private(self.cells[n])}
         self.names, self.written, self.line = names, written, line
-        alone = {n for n in names if _is_alone(self.cells[n])}
+        alone = {n for n in names if is_new(value_of(c := self.cells[n])) and is_alone(c)}
         self.before = values_of(self.cells.values())
         begun = {n: value_of(self.cells[n]) for n in names}
         self.values: dict[str, Any] = {n: closed(v) for n, v in begun.items()}
@@ -456,13 +458,6 @@ def _private(cell: Any) -> bool:
         return False
     x = cell.cell_contents
     return _is_made_here(x) and x._base is None
-
-
-def _is_alone(cell: Any) -> bool:
-    """Whether only this variable refers to its value, an object that was made here."""
-    if value_of(cell) is UNBOUND or not is_new(cell.cell_contents):
-        return False
-    return counts([cell.cell_contents])[0] == COUNTED + 2  # that of `session.fresh`
 
 
 def _shown(x: Any) -> str:

@@ -35,8 +35,8 @@ from lazynp.transforms.control._sharing import (
     common,
     held_alone,
     made_here,
+    make_fresh,
     note_merged,
-    own,
 )
 from lazynp.transforms.control._state import (
     UNBOUND,
@@ -362,7 +362,7 @@ def _joined(name: str, first: Any, second: Any, line: int, made: set[int]) -> _R
         if any(merged):
             note_merged(out, line, group, True, both)
         else:
-            own(out, both)
+            make_fresh(out, both)
         return out
 
     return rebuild, slots

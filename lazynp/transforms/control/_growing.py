@@ -10,11 +10,19 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from lazynp._array import NDArray, Scalar, new_array
-from lazynp._ownership import COUNTED, counts
 from lazynp._recorder import StagingRecorder, local
 from lazynp._tree import LEAF, tree_flatten, tree_unflatten
 from lazynp.transforms._stage import weak_aval
-from lazynp.transforms.control._state import CannotStage, Cells, kind, pythons, session, value_of
+from lazynp.transforms.control._state import (
+    CannotStage,
+    Cells,
+    is_alone,
+    is_new,
+    kind,
+    pythons,
+    session,
+    value_of,
+)
 
 _NUMBERS = (bool, int, float, complex, Scalar)
 
@@ -131,13 +139,8 @@ def _flatten(value: Any) -> Any:
 
 def _alone(cell: Any) -> bool:
     """Whether only this variable refers to its list, which was made where the loop stands."""
-    x = value_of(cell)
-    if type(x) is not list:
-        return False
-    made = session.fresh.get(id(x))
-    here = made is not None and made[1] == session.depth
-    del x, made
-    return here and counts([cell.cell_contents])[0] == COUNTED + 2  # the variable's, and `fresh`'s
+    here = type(value_of(cell)) is list and is_new(cell.cell_contents)
+    return here and is_alone(cell)
 
 
 class Appender:

@@ -124,8 +124,7 @@ class Jumps:
         later = [] if outer.later is None else outer.later
         t = copy.copy(s)
         t.body = self.block(s.body, replace(outer, later=later))
-        noted = later if outer.later is None else []
-        return [t], _taken(noted, _are_all(noted, s)), _leaves([s])
+        return [t], _taken(outer, later, s), _leaves([s])
 
     def _try(self, s: Any, outer: Flags) -> tuple[list[ast.stmt], list[ast.stmt], bool]:
         """As `_loop`."""
@@ -143,8 +142,7 @@ class Jumps:
         t.handlers = [copy.copy(h) for h in s.handlers]
         for h in t.handlers:
             h.body = self.block(h.body, flags)
-        noted = later if outer.later is None and later else []
-        return [t], _taken(noted, _are_all(noted, s)), _leaves([s])
+        return [t], _taken(outer, later, s), _leaves([s])
 
     def _if(self, s: ast.If, rest: Sequence[ast.stmt], flags: Flags) -> list[ast.stmt]:
         t, body, orelse = copy.copy(s), s.body, s.orelse
@@ -188,8 +186,7 @@ class Jumps:
                 guarded = ast.copy_location(ast.If(no(t.stop), last, []), s.orelse[0])
                 last = [ast.fix_missing_locations(guarded)]
             out += last
-        noted = [] if flags.later is not None else inner.later or []
-        taken = _taken(noted, _are_all(noted, s))
+        taken = _taken(flags, inner.later, s)
         return out, taken, back or bool(raised) or _leaves(s.orelse)
 
     def _guarded(
@@ -207,20 +204,21 @@ class Jumps:
         return ast.fix_missing_locations(ast.copy_location(made, rest[0]))
 
 
-def _are_all(noted: Sequence[Any], s: ast.stmt) -> bool:
-    """Whether these are all returns of the statement."""
-    return len(noted) == sum(isinstance(x, ast.Return) for x in inside([s]))
-
-
-def _taken(noted: Sequence[tuple[str, ast.Return]], all_noted: bool) -> list[ast.stmt]:
-    """Take the value of the `return` that has run. all_noted: the statement has no others, so the
-    last needs no test.
+def _taken(
+    outer: Flags, noted: Sequence[tuple[str, ast.Return]] | None, of: ast.stmt
+) -> list[ast.stmt]:
+    """Take the value of the `return` that has run of those noted in a statement, if it is the
+    outermost one. If it has no other returns, the last needs no test.
     """
+    if outer.later is not None or not noted:
+        return []
+    all_noted = len(noted) == sum(isinstance(x, ast.Return) for x in inside([of]))
     made: list[ast.stmt] = []
     for note, s in reversed(noted):
         value = s.value or ast.Constant(None)
         taken: list[ast.stmt] = [set_to(VALUE, value, s)]
-        if any(isinstance(n, ast.Name) and n.id.endswith(note[1:]) for n in ast.walk(value)):
+        part = f" of {note[1:]}"
+        if any(isinstance(n, ast.Name) and n.id.endswith(part) for n in ast.walk(value)):
             # where the trace has not come to this `return`, as in a handler, its parts are unbound
             never = ast.ExceptHandler(name("NameError"), None, [ast.Pass()])
             tried = ast.Try(taken, [never], [], [])
@@ -263,9 +261,8 @@ class _Later(ast.NodeTransformer):
         self._prefix, self._at, self._out = prefix, at, out
 
     def visit(self, node: Any) -> Any:
-        if isinstance(node, (ast.Name, ast.Constant)) or not isinstance(node, ast.expr):
-            return node
-        if isinstance(node, ast.Starred):
+        kept = isinstance(node, (ast.Name, ast.Constant, ast.Starred))
+        if kept or not isinstance(node, ast.expr):
             return node
         if not _holds_variable(node):
             place = f"{len(self._out)} of {self._prefix}"

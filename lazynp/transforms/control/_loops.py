@@ -7,7 +7,6 @@ changes nothing in Python; where it fails, the variables are as before, and Pyth
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
@@ -68,9 +67,9 @@ def _nodes(made: dict[str, Any]) -> dict[str, list[Any]]:
 def _settled(carry: Carry, loop: Callable[[dict[str, Any]], Any]) -> Any:
     """Run the loop primitive until the types of the carry are found."""
     growth = session.growth  # of a loop around this one
-    for attempt in itertools.count():
-        if attempt >= 2 * len(carry.names) + 4 + len(carry.cells):
-            break
+    attempts = 0
+    while attempts < 2 * len(carry.names) + 4 + len(carry.cells):  # which places are added to
+        attempts += 1
         carry.values = {n: started(v) for n, v in carry.values.items()}
         try:
             with session.staged(carry.exact, carry.counted):

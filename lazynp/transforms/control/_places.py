@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray
-from lazynp._ownership import counts
+from lazynp._ownership import COUNTED, counts
 from lazynp._tree import tree_flatten
 from lazynp.transforms.control._records import closed
 from lazynp.transforms.control._sharing import containers, refuse_merged
@@ -28,6 +28,7 @@ from lazynp.transforms.control._state import (
     UNBOUND,
     CannotStage,
     Maybe,
+    is_new,
     kind,
     load,
     may_change,
@@ -154,13 +155,8 @@ def _is_slot(place: Place) -> bool:
 
 def note(place: Place) -> None:
     """Remember what this place holds, where that must be put back."""
-    if session.stores is not None and not _is_made_here(place.of):
+    if session.stores is not None and not is_new(place.of):
         session.stores.note(place)
-
-
-def _is_made_here(x: Any) -> bool:
-    made = session.fresh.get(id(x))
-    return made is not None and made[0] is x and made[1] == session.depth
 
 
 @contextmanager
@@ -191,7 +187,7 @@ def changed(x: Any, line: int, attribute: str = "") -> Any:
     if session.strict is None and not isinstance(x, Array):
         if type(x) is list and not attribute:
             return _Noted(x, line)  # at an index that may be traced
-        noted = session.stores is not None and not _is_made_here(x)
+        noted = session.stores is not None and not is_new(x)
         if noted and (_has_plain(x, attribute) if attribute else type(x) in _DICTS):
             return _Noted(x, line)
     if may_change(x):
@@ -260,13 +256,13 @@ class _Noted:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         of: Any = self._of
+        if session.stores is None and not may_change(of):
+            raise CannotStage(f"line {self._line}: a {kind(of)} is changed")
         if type(of) is list and undecided(key):
-            if session.depth and not _is_made_here(of) and session.stores is None:
-                raise CannotStage(f"line {self._line}: a list is changed")
             for k in range(len(of)):
                 note(Place(of, k, False, self._line))
             place_in_list(of, key, value)
-        elif _is_made_here(of) or not session.depth and (isinstance(key, slice) or undecided(key)):
+        elif is_new(of) or not session.depth and (isinstance(key, slice) or undecided(key)):
             of[key] = value
         elif isinstance(key, slice):
             raise CannotStage(f"line {self._line}: a slice of a {kind(of)} is set")
@@ -275,8 +271,6 @@ class _Noted:
                 f"line {self._line}: an entry of a {kind(of)} is set at a key that is not known "
                 "while tracing; use an array"
             )
-        elif session.stores is None and session.depth:
-            raise CannotStage(f"line {self._line}: a {kind(of)} is changed")
         else:
             self._set(self._place(key, False), value)
 
@@ -324,7 +318,7 @@ def kept_inside(function: Any, what: str) -> Any:
             out = function(*args, **kwargs)
             found = stores.traced(known)
             results = list(containers(out))
-            _refuse_escapes(results, list(containers((args, kwargs))), known)
+            _refuse_escapes(results, list(containers((args, kwargs))), known, what)
         except BaseException:
             for place, before in reversed(stores.traced(known)):
                 place.put(before)
@@ -338,7 +332,7 @@ def kept_inside(function: Any, what: str) -> Any:
     return call
 
 
-def _refuse_escapes(results: list[Any], held: list[Any], known: set[int]) -> None:
+def _refuse_escapes(results: list[Any], held: list[Any], known: set[int], what: str) -> None:
     """Raise where results, or what the arguments hold, would be other objects than in Python.
     known: ids of the lists and dicts that were given.
     """
@@ -347,7 +341,7 @@ def _refuse_escapes(results: list[Any], held: list[Any], known: set[int]) -> Non
     new = Counter(id(c) for c in held if id(c) not in known)
     for c in held:
         if id(c) in new and new[id(c)] + sum(c is r for r in results) > 1:
-            raise CannotStage(f"the caller gets one {kind(c)} in several places; copy it")
+            raise CannotStage(f"{what}: its caller gets one {kind(c)} in several places; copy it")
 
 
 def _refuse_outside(found: list[tuple[Place, Any]], results: list[Any], what: str) -> None:
@@ -389,34 +383,17 @@ def _drop_cycles(found: list[tuple[Place, Any]]) -> None:
 
 def _drop_dead(found: list[tuple[Place, Any]], results: list[Any]) -> None:
     """Drop those in objects to which nothing else refers. Then what these hold may be dead, too."""
-    while not all(alive := [_is_alive(place.of, found, results) for place, _ in found]):
+    while True:
+        alive = []
+        for place, _ in found:
+            of = place.of
+            # `results` lists what the result of the function holds
+            own = sum(p.of is of for p, _ in found) + 2 * sum(c is of for c in results)
+            alive.append(counts([of])[0] - COUNTED > own + 1)  # this variable
+        if all(alive):
+            return
+        place = of = None
         found[:] = [f for f, known in zip(found, alive, strict=True) if known]
-
-
-def _is_alive(of: Any, found: list[tuple[Place, Any]], results: list[Any]) -> bool:
-    # `results` lists what the result of the function holds
-    own = sum(p.of is of for p, _ in found) + 2 * sum(c is of for c in results)
-    return _references(of) - own > _HERE
-
-
-def _references(of: Any) -> int:
-    return counts([of])[0]
-
-
-def _calibrated() -> int:
-    """The references to an object that only one place has, as `_is_alive` counts them."""
-    found: list[int] = []
-
-    def is_alive(of: Any, found: list[int]) -> bool:
-        found.append(_references(of) - 1)
-        return False
-
-    for place in [Place(object(), "", True)]:
-        any([is_alive(p.of, found) for p in [place]])
-    return found[0]
-
-
-_HERE = _calibrated()
 
 
 def arrays_in(x: Any, cells: dict[Any, Any]) -> list[Any]:

@@ -67,12 +67,6 @@ def is_frozen(x: Record) -> bool:
     return x.kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
 
 
-def is_new(x: Any) -> bool:
-    """Whether this object was made where the function is traced now."""
-    made = session.fresh.get(id(x))
-    return made is not None and made[0] is x and made[1] == session.depth
-
-
 def making(kind: type) -> Callable[..., Any] | None:
     """What makes an object of this class, if loops may carry such objects."""
     return None if _fields(kind) is None else lambda *a, **k: fresh(kind(*a, **k))

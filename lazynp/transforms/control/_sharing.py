@@ -10,7 +10,7 @@ from typing import Any
 
 from lazynp._ownership import COUNTED, counts
 from lazynp._tree import is_registered, parts_of, tree_flatten
-from lazynp.transforms.control._state import CannotStage, fresh, kind, session, value_of
+from lazynp.transforms.control._state import CannotStage, fresh, is_alone, is_new, kind, session
 
 
 def containers(x: Any, objects: bool = False) -> Iterator[Any]:
@@ -25,27 +25,14 @@ def containers(x: Any, objects: bool = False) -> Iterator[Any]:
 
 def made_here(values: Iterable[Any]) -> set[int]:
     """The ids of those that the body which is being traced has made."""
-    found = set()
-    for x in values:
-        for c in containers(x):
-            made = session.fresh.get(id(c))
-            if made is not None and made[0] is c and made[1] == session.depth:
-                found.add(id(c))
-    return found
+    return {id(c) for x in values for c in containers(x) if is_new(c)}
 
 
 def held_alone(cells: dict[str, Any]) -> dict[str, set[int]]:
     """By variable, the id of a list or dict that the traced function has made, and that only this
     variable holds.
     """
-    found = {}
-    for name, cell in cells.items():
-        made = session.fresh.get(id(value_of(cell)))
-        if made is not None and made[0] is cell.cell_contents:
-            made = None
-            if counts([cell.cell_contents])[0] == COUNTED + 2:  # the variable's, and `fresh`'s
-                found[name] = {id(cell.cell_contents)}
-    return found
+    return {name: {id(cell.cell_contents)} for name, cell in cells.items() if is_alone(cell)}
 
 
 def common(a: Any, b: Any) -> set[int]:
@@ -97,7 +84,7 @@ def note_merged(
     return bool(found)
 
 
-def own(x: Any, but: set[int]) -> None:
+def make_fresh(x: Any, but: set[int]) -> None:
     """Nobody else has these lists and dicts: they are as those that the code here makes."""
     for c in containers(x):
         if id(c) not in but:

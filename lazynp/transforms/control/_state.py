@@ -18,7 +18,9 @@ from lazynp._array import Array, new_scalar
 from lazynp._cost import call_by_reference
 from lazynp._flush import known_observers
 from lazynp._node import OP
-from lazynp._recorder import local, tracing_observers
+from lazynp._ownership import COUNTED, counts
+from lazynp._positions import position
+from lazynp._recorder import local, tracing_observers, user_position
 from lazynp._tree import register_pytree_node
 from lazynp._values import knowable
 from lazynp.primitives import elementwise, shaping
@@ -355,12 +357,29 @@ def fresh(x: Any) -> Any:
     return x
 
 
-def may_change(x: Any) -> bool:
-    """Whether changing this object now has the effect that it has in Python."""
-    if not session.depth or isinstance(x, Array):
-        return True
+def is_new(x: Any) -> bool:
+    """Whether this object was made where the function is traced now."""
     made = session.fresh.get(id(x))
     return made is not None and made[0] is x and made[1] == session.depth
+
+
+def is_alone(cell: Any) -> bool:
+    """Whether only this variable refers to its object, which was made in this trace."""
+    made = session.fresh.get(id(value_of(cell)))
+    if made is None or made[0] is not cell.cell_contents:
+        return False
+    del made
+    return counts([cell.cell_contents])[0] == COUNTED + 2  # the variable's, and `fresh`'s
+
+
+def may_change(x: Any) -> bool:
+    """Whether changing this object now has the effect that it has in Python."""
+    return not session.depth or isinstance(x, Array) or is_new(x)
+
+
+def user_line() -> str:
+    """The number of the user's line that is being traced, for errors."""
+    return position(*user_position()).rpartition(":")[2]
 
 
 def kind(x: Any) -> str:

@@ -25,6 +25,7 @@ from lazynp._conversions import (  # pickles name `_rebuild` here
     view_as,
 )
 from lazynp._fronts import BUILT, fastpath, in_front
+from lazynp._method_signatures import show_signatures
 from lazynp._operators import attach_operators, operator_names
 from lazynp._overrides import Overridden
 from lazynp._ownership import has_other_names
@@ -135,6 +136,11 @@ def _partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect",
     store(sorting.partition(self, kth, axis, kind, order), self)
 
 
+def _put(self: Array, indices: Any, values: Any, mode: Any = "raise") -> None:
+    """See `numpy.put`; the arguments of the method have other names."""
+    indexing.put(self, indices, values, mode)
+
+
 def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     if shape in ((), (None,)):
         return
@@ -219,7 +225,7 @@ def _dot(self: Array, b: Any, out: Any = None) -> Any:
         return host_into(np.dot, self, b, out=out)
 
 
-_METHODS: dict[str, Callable[..., Any]] = {
+_OF_THE_NAMESPACE: dict[str, Callable[..., Any]] = {
     "all": reductions.all,
     "any": reductions.any,
     "argmax": reductions.argmax,
@@ -234,7 +240,6 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "min": reductions.min,
     "nonzero": indexing.nonzero,
     "prod": reductions.prod,
-    "put": indexing.put,
     "ravel": manipulation.ravel,
     "repeat": manipulation.repeat,
     "round": rounding.round,
@@ -245,7 +250,8 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "take": indexing.take,
     "trace": indexing.trace,
     "var": reductions.var,
-    # with their own signature
+}
+_METHODS = _OF_THE_NAMESPACE | {
     "__dlpack__": interchange.dlpack,
     "__dlpack_device__": interchange.dlpack_device,
     "byteswap": _byteswap,
@@ -258,6 +264,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "fill": _fill,
     "getfield": _getfield,
     "partition": _partition,
+    "put": _put,
     "reshape": _reshape,
     "resize": _resize,
     "searchsorted": _searchsorted,
@@ -382,6 +389,7 @@ def _attach() -> None:
             if not hasattr(np.ndarray, python.__name__):
                 python.__name__ = name  # packages ask a method for its name
         setattr(NDArray if name in _OF_CONTAINERS else Array, name, function)
+    show_signatures((Array, NDArray), _OF_THE_NAMESPACE)
     for name, function in _memory.SCALAR_METHODS.items():
         setattr(Scalar, name, function)
     for name, accessors in (PROPERTIES | _memory.PROPERTIES).items():

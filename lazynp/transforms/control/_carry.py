@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import NDArray, new_array
-from lazynp._avals import Aval, aval_of
 from lazynp._dimensions import is_unsized
 from lazynp._ownership import COUNTED, counts
 from lazynp._recorder import StagingRecorder, local
 from lazynp._strides import writeable
 from lazynp._tree import tree_flatten, tree_unflatten
-from lazynp.primitives import elementwise
-from lazynp.transforms._stack import argument_node, zeros
 from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control._absent import optional_of
 from lazynp.transforms.control._choice import refuse_after_write
 from lazynp.transforms.control._growing import Growth
 from lazynp.transforms.control._joining import apart, lossy, settles
@@ -26,6 +24,7 @@ from lazynp.transforms.control._known import python_number
 from lazynp.transforms.control._places import MOST, Place, arrays_in
 from lazynp.transforms.control._records import Record, closed, is_frozen, opened
 from lazynp.transforms.control._sharing import Group, containers, is_merged, made_here, note_merged
+from lazynp.transforms.control._starts import Blank, Enlarged, Recast, cast
 from lazynp.transforms.control._state import (
     UNBOUND,
     CannotStage,
@@ -68,7 +67,7 @@ class Carry:
     def __init__(self, names: tuple[str, ...], written: tuple[str, ...], line: int,
                  *functions: Any, kept: Collection[str] = (),
                  growth: Growth | None = None) -> None:  # fmt: skip
-        self.cells = cells_of(*functions)
+        self.cells, self.optional = cells_of(*functions), optional_of(*functions)
         self.growth = growth or Growth(self.cells, names)  # before others refer to lists
         self.private = {n for n in names if _private(self.cells[n])}
         self.names, self.written, self.line = names, written, line
@@ -175,6 +174,8 @@ class Carry:
                 continue
             if n in self.fixed:
                 if v is not self.values[n]:
+                    if self.values[n] is None and n in self.optional and not self.peels:
+                        self._first(n, v, none=True)
                     raise OtherType(f"line {self.line}: `{n}` ({_shown(self.values[n])}) changes")
             elif n not in made:
                 self._first(n, v)
@@ -288,15 +289,16 @@ class Carry:
         for n in self.unclear & self.objects.keys() if self.least else ():
             raise OtherType(f"line {self.line}: `{n}` holds an array that others hold as well")
 
-    def _first(self, n: str, v: Any) -> None:
-        """A variable that was not bound before the loop."""
+    def _first(self, n: str, v: Any, none: bool = False) -> None:
+        """A variable that was not bound before the loop, or None."""
         if v is UNBOUND:
             return
         inner = v.value if type(v) is Maybe else v
         leaves, tree = tree_flatten(inner)
         if not leaves or not all(map(numeric, leaves)):
             raise OtherType(f"line {self.line}: `{n}` ({_shown(inner)}) is first bound in the loop")
-        self.values[n] = Maybe(_Blank(tree, [weak_aval(x) for x in leaves]), False)
+        self.values[n] = Maybe(Blank(tree, [weak_aval(x) for x in leaves]), False, none)
+        self.fixed.discard(n)
         if type(v) is not Maybe:
             self.bound.add(n)
         raise Again
@@ -327,7 +329,7 @@ class Carry:
     def _enlarge(self, n: str, window: Any) -> None:
         v = self.values[n]
         self.enlarged[n] = v if type(v) is NDArray else v.whole
-        self.windows[n], self.values[n] = window, _Enlarged(v, window)
+        self.windows[n], self.values[n] = window, Enlarged(v, window)
 
     def _in_window(self, n: str, v: Any, shown: dict[int, set[str]]) -> Any:
         """The value of a variable whose sizes change."""
@@ -347,8 +349,7 @@ class Carry:
     def _same(self, n: str, v: Any) -> Any:
         """The value with the type of the carry."""
         start = self.values[n]
-        if type(start) is Maybe and type(v) is not Maybe:
-            v = Maybe(v, True)
+        v = self._flagged(n, v)
         leaves, tree = tree_flatten(v)
         first, tree_first = tree_flatten(start)
         if is_unsized(v) and self.loop:
@@ -370,17 +371,28 @@ class Carry:
             if dtype is not None and not self.joining:
                 raise OtherType(f"line {self.line}: `{n}` changes type")
             if dtype is not None and dtype == a.dtype:  # only the round's value is converted
-                leaves[k], dtype = _cast(y, dtype, a.weak and b.weak), None
+                leaves[k], dtype = cast(y, dtype, a.weak and b.weak), None
             wanted.append(dtype)
         if all(w is None for w in wanted):
             return tree_unflatten(tree, leaves)
-        self.values[n] = _Recast(start, wanted)
+        self.values[n] = Recast(start, wanted)
         raise Again
+
+    def _flagged(self, n: str, v: Any) -> Any:
+        """A variable that may be unbound, or None, with its flag."""
+        start = self.values[n]
+        if type(start) is Maybe and type(v) is not Maybe:
+            return Maybe(start.value, False, True) if v is None else Maybe(v, True, start.none)
+        if type(start) is not Maybe and n in self.optional and (v is None or type(v) is Maybe):
+            self.values[n] = Maybe(start, True, True)
+            raise Again
+        return v
 
     probing = False  # whether one round is traced first, to see which arrays change their shapes
     done: Any = None  # how many rounds there were, in the body
     loop: Any = None  # what is traced of it, if its rounds are counted
     least = 0  # rounds that run at least
+    peels = False  # whether, if types change, the first round runs before the loop
     joining = False  # whether types that differ are joined
     after: Collection[str] = ()  # names that are read after the loop
     grows = False  # whether the rounds may append to lists
@@ -417,27 +429,6 @@ class Carry:
             self.growth.extend(self.least)
 
 
-class _Blank:
-    """A variable without a value yet: its type."""
-
-    def __init__(self, tree: Any, avals: list[Aval]) -> None:
-        self.tree, self.avals = tree, avals
-
-
-class _Recast:
-    """A variable whose type the body has found. It is converted outside of the body's trace."""
-
-    def __init__(self, value: Any, dtypes: list[np.dtype[Any] | None]) -> None:
-        self.value, self.dtypes = value, dtypes
-
-
-class _Enlarged:
-    """An array whose shape the body changes. It gets its window outside of the body's trace."""
-
-    def __init__(self, value: Any, window: Any) -> None:
-        self.value, self.window = value, window
-
-
 def _is_array(x: Any) -> bool:
     return type(x) is NDArray and x.ndim > 0
 
@@ -462,30 +453,3 @@ def _private(cell: Any) -> bool:
 
 def _shown(x: Any) -> str:
     return "nothing" if x is UNBOUND else x.kind.__name__ if type(x) is Record else kind(x)
-
-
-def _cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
-    array = new_array(argument_node(x))
-    made = elementwise.convert(array, dtype=dtype, weak=weak)
-    return made if type(x) is NDArray else made[()]
-
-
-def started(v: Any) -> Any:
-    """The initial value of a variable that is first bound in the loop, or changes its type."""
-    if type(v) is _Recast:
-        leaves, tree = tree_flatten(v.value)
-        cast = [x if d is None else _cast(x, d) for x, d in zip(leaves, v.dtypes, strict=True)]
-        return tree_unflatten(tree, cast)
-    if type(v) is _Enlarged:
-        return v.window.started(v.value)
-    if type(v) is Maybe and type(v.value) is _Blank:
-        blank = [_zero(a) for a in v.value.avals]
-        return Maybe(tree_unflatten(v.value.tree, blank), False)
-    return v
-
-
-def _zero(a: Aval) -> Any:
-    if a.weak and not a.shape:
-        return a.dtype.type(0).item()
-    made = zeros(aval_of(a.shape, a.dtype))
-    return made if a.shape else made[()]

@@ -24,6 +24,17 @@ from lazynp.transforms._cond import cond_call
 from lazynp.transforms._elements import by_elements
 from lazynp.transforms._stack import node_of, result_handle, zeros
 from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed, weak_aval
+from lazynp.transforms.control._absent import (
+    Asked,
+    Zero,
+    both_facts,
+    filler,
+    is_none_kind,
+    narrowed,
+    optional_of,
+    parts_of,
+    same_facts,
+)
 from lazynp.transforms.control._divided import decided
 from lazynp.transforms.control._joining import apart, common_dtype, lossy
 from lazynp.transforms.control._membership import within
@@ -105,22 +116,37 @@ def _known(test: Any) -> Any:
 
 
 def and_(first: Any, second: Callable[[], Any], line: int) -> Any:
-    return choose(first, second, lambda: first, line)
+    return _either(first, second, line, True)
 
 
 def or_(first: Any, second: Callable[[], Any], line: int) -> Any:
-    return choose(first, lambda: first, second, line)
+    return _either(first, second, line, False)
+
+
+def _either(first: Any, second: Any, line: int, ends: bool) -> Any:
+    """`first and second`, if `ends`; else `first or second`."""
+    if not undecided(first):
+        return second() if bool(first) is ends else first
+    asked = Asked(second, ends)
+    sides = (asked, lambda: first) if ends else (lambda: first, asked)
+    out = choose(first, *sides, line)
+    if asked.settles and first.dtype == np.bool_:  # `first and False`
+        return not ends
+    return both_facts(out, first, asked.known, ends)
 
 
 def tested(x: Any) -> Any:
     """The truth of an operand of `and` or `or` in a test: a bool, or an array of one."""
     if undecided(x):
-        return result_handle(truth(x)._read())
+        return same_facts(result_handle(truth(x)._read()), x)
     return x if isinstance(x, Array) else bool(x)
 
 
 def not_(x: Any) -> Any:
-    return not x if not undecided(x) else result_handle(elementwise.logical_not(truth(x))._read())
+    if not undecided(x):
+        return not x
+    out = result_handle(elementwise.logical_not(truth(x))._read())
+    return same_facts(out, x, opposite=True)
 
 
 _COMPARED = {
@@ -178,7 +204,7 @@ def _decided(
 ) -> Any:  # fmt: skip
     predicate = truth(test)
     alone = held_alone(cells)
-    sides, places = _both(then, other, cells, names, line)
+    sides, places = _both(test, then, other, cells, names, line)
     cells = {**cells, **{p.name: p for p in places}}
     names = [*names, *(p.name for p in places)]
     tests = elementwise.logical_not(predicate), predicate
@@ -187,9 +213,9 @@ def _decided(
             _check(bad, side.raised)
             return rest()
     _refuse_aliases(sides, cells, names, written, line)
-    made = sides[0].made | sides[1].made
+    made, optional = sides[0].made | sides[1].made, optional_of(then, other)
     plan = [
-        _joined(n, a, b, line, made | alone.get(n, set()))
+        _joined(n, a, b, line, made | alone.get(n, set()), n in optional)
         for n, a, b in zip([_VALUE, *names], *(s.described for s in sides), strict=True)
     ]
     wanted = [slot for part in plan for slot in part[1]]
@@ -211,7 +237,7 @@ def _decided(
 
 
 def _both(
-    then: Any, other: Any, cells: Cells, names: Sequence[str], line: int
+    test: Any, then: Any, other: Any, cells: Cells, names: Sequence[str], line: int
 ) -> tuple[list[_Side], list[Any]]:
     """The sides, staged, and the places that they set. Where one sets places that the other has
     not given, that one is traced again.
@@ -224,7 +250,8 @@ def _both(
         for k, function in enumerate((other, then)):
             if given[k] < len(places):
                 known = list(places)
-                sides[k], found = _staged(function, cells, names, line, known)
+                with narrowed(test, bool(k), function):
+                    sides[k], found = _staged(function, cells, names, line, known)
                 given[k] = len(known) + (len(found) if places == known else 0)
                 places += [p for p in found if all(p.identity != q.identity for q in places)]
     # an object that a body makes is another one when the body is traced again
@@ -317,14 +344,18 @@ def _stays(x: Any, sides: Sequence[_Side]) -> bool:
 _Rebuilt = tuple[Callable[[Any], Any], list[Any]]
 
 
-def _joined(name: str, first: Any, second: Any, line: int, made: set[int]) -> _Rebuilt:
+def _joined(
+    name: str, first: Any, second: Any, line: int, made: set[int], optional: bool = False
+) -> _Rebuilt:
     """How to rebuild one value, and its slots: place in each branch, aval, class of the handle.
-    made: the lists and dicts that the branches have made.
+    made: the lists and dicts that the branches have made. optional: it may be None.
     """
     a, b = first[0], second[0]
     if a is b:
         return (lambda handles: a), []
-    if a is UNBOUND or b is UNBOUND or Maybe in (type(a), type(b)):
+    if a is UNBOUND or b is UNBOUND or Maybe in (type(a), type(b)) or (
+        optional and (a is None or b is None)
+    ):  # fmt: skip
         return _maybe(name, first, second, line, made)
     both = common(a, b)
     (leaves_a, places_a, tree), (leaves_b, places_b, tree_b) = (
@@ -373,46 +404,22 @@ def _shown(value: Any, tree: Any) -> str:
 
 
 def _maybe(name: str, first: Any, second: Any, line: int, made: set[int]) -> _Rebuilt:
-    """A variable that one branch leaves unbound."""
-    values, flags = zip(*map(_parts_of, (first, second)), strict=True)
+    """A variable that one branch leaves unbound, or None."""
+    none = is_none_kind(name, first[0], second[0], line)
+    values, flags = zip(*map(parts_of, (first, second)), strict=True)
     if values[0] is None or values[1] is None:  # one has no value at all: zeros take its place
         some = next(v for v in values if v is not None)
-        values = tuple(_filler(some) if v is None else v for v in values)
+        values = tuple(filler(some) if v is None else v for v in values)
     rebuild, slots = _joined(name, values[0], values[1], line, made)
     (flag_a, place_a), (flag_b, place_b) = flags
     if place_a is None and place_b is None and flag_a == flag_b:
-        return (lambda handles: Maybe(rebuild(handles), flag_a)), slots
+        return (lambda handles: Maybe(rebuild(handles), flag_a, none)), slots
     bool_aval = aval_of((), np.dtype(bool))
     ends = [flag_a if place_a is None else place_a, flag_b if place_b is None else place_b]
     return (
-        (lambda handles: Maybe(rebuild(handles), next(handles))),
+        (lambda handles: Maybe(rebuild(handles), next(handles), none)),
         [*slots, (ends[0], ends[1], bool_aval, Scalar, (), False)],
     )
-
-
-def _parts_of(described: Any) -> tuple[Any, Any]:
-    """The description of the value, or None; the flag, with its place if it is traced."""
-    value, leaves, places = described
-    if value is UNBOUND:
-        return None, (False, None)
-    if type(value) is not Maybe:
-        return described, (True, None)
-    flag = places[-1][0] if isinstance(value.flag, Array) else None
-    return (value.value, leaves[:-1], places[:-1]), (value.flag, flag)
-
-
-class Zero:
-    """A place that no branch fills."""
-
-    def __init__(self, aval: Aval) -> None:
-        self.aval = aval
-
-
-def _filler(described: Any) -> Any:
-    value, leaves, places = described
-    made = [x if p is None else Zero(p[1]) for x, p in zip(leaves, places)]
-    blank = [p if p is None else (m, p[1], None, False) for m, p in zip(made, places)]
-    return tree_unflatten(tree_flatten(value)[1], made), made, blank
 
 
 def _common(a: Aval, b: Aval, name: str, line: int) -> Aval:

@@ -20,7 +20,7 @@ from lazynp._recorder import user_position
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._looping import counted, counted_loop, looped, stacked_loop
-from lazynp.transforms.control._carry import Again, Carry, Exchanged, OtherType, started
+from lazynp.transforms.control._carry import Again, Carry, Exchanged, OtherType
 from lazynp.transforms.control._choice import branch, not_
 from lazynp.transforms.control._divided import (
     BYTES,
@@ -37,6 +37,7 @@ from lazynp.transforms.control._divided import (
 from lazynp.transforms.control._growing import Grows
 from lazynp.transforms.control._places import new_places, noting
 from lazynp.transforms.control._sequences import Rounds, rounds_of
+from lazynp.transforms.control._starts import started
 from lazynp.transforms.control._state import (
     CannotStage,
     bind_all,
@@ -288,6 +289,7 @@ def _for(
     while True:
         carry = Carry(names, written, line, body, ends)
         carry.after = after
+        carry.peels = known and skipped <= 1 and count - skipped >= 2 and ends is None
         try:
             why = _attempt(rounds, skipped, body, ends, carry, not known or skipped > 1)
             if why is None or not carry.loop or carry.windows or windows() == taken:
@@ -309,7 +311,7 @@ def _for(
         except Exchanged as exchanged:
             why = _exchanged(rounds, skipped, body, ends, carry, exchanged)
             break
-        if not known or skipped > 1 or count - skipped < 2 or ends is not None:
+        if not carry.peels:
             break
         body(rounds.at(rounds.bounds(skipped)[0]))  # the first round settles the types
         skipped += 1
@@ -387,6 +389,7 @@ class _Applied:
     def __init__(self, body: Any, item: Any) -> None:
         self._body, self._item = body, item
         self.__code__, self.__closure__ = body.__code__, body.__closure__
+        self.__kwdefaults__ = body.__kwdefaults__
 
     def __call__(self) -> None:
         self._body(self._item)

@@ -32,6 +32,23 @@ def plainer(statements: list[ast.stmt]) -> list[ast.stmt]:
     return _Plainer().block(copied(statements))
 
 
+def without_annotations(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The body, where `x: int = 0` is `x = 0`: a shared variable cannot be annotated."""
+    return [_Unannotated().visit(copied(s)) for s in body]
+
+
+class _Unannotated(ast.NodeTransformer):
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if not isinstance(node.target, ast.Name):
+            return node
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+
 class _Plainer(ast.NodeTransformer):
     def __init__(self) -> None:
         self._subjects = 0

@@ -12,6 +12,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+from lazynp.transforms.control._absent import OPTIONAL
 from lazynp.transforms.control._affected import MEMBERSHIP, may_be_number
 from lazynp.transforms.control._jumps import Jumps, call, name, no, thunk
 from lazynp.transforms.control._liveness import Liveness
@@ -24,10 +25,10 @@ from lazynp.transforms.control._names import (
     names,
     returns,
 )
-from lazynp.transforms.control._plainer import plainer
+from lazynp.transforms.control._plainer import plainer, without_annotations
 from lazynp.transforms.control._raising import Raising
 from lazynp.transforms.control._reductions import Reductions
-from lazynp.transforms.control._trees import copied, placed
+from lazynp.transforms.control._trees import constant, copied, located, stored
 
 _REFUSED = (
     ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.AsyncFor, ast.AsyncWith,
@@ -83,13 +84,40 @@ def _unsure(statements: Sequence[ast.stmt], bound: set[str]) -> set[str]:
     return {n for n in found if not n.startswith(".")}
 
 
+def _optional(node: ast.FunctionDef) -> set[str]:
+    """The names that may be None."""
+    given = node.args
+    plain = [*given.posonlyargs, *given.args]
+    defaults = [*zip(reversed(plain), reversed(given.defaults), strict=False),
+                *zip(given.kwonlyargs, given.kw_defaults, strict=True)]  # fmt: skip
+    found = {a.arg for a, d in defaults if _is_none(d)}
+    for s in inside(node.body):
+        value = s.value if isinstance(s, (ast.Assign, ast.AnnAssign)) else None
+        if any(map(_is_none, value.elts if isinstance(value, ast.Tuple) else [value])):
+            found |= names(s).stores
+    again = [s for s in inside(node.body) if isinstance(s, ast.Assign) and _are_names(s)]
+    for _ in again:
+        for s in again:
+            if isinstance(s.value, ast.Name) and s.value.id in found:
+                found |= names(s).stores
+    return found
+
+
+def _are_names(node: ast.Assign) -> bool:
+    return all(isinstance(t, ast.Name) for t in node.targets)
+
+
+def _is_none(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 class _Function:
     """The rewriting of one function."""
 
     def __init__(self, node: ast.FunctionDef, unsure: set[str]) -> None:
         self._node = node
         parameters = _parameters(node.args)
-        plain = plainer(_without_annotations(node.body))
+        plain = plainer(without_annotations(node.body))
         reductions = Reductions(names(*plain).stores | parameters)
         plain = [reductions.visit(s) for s in plain]
         ends = returns(plain)
@@ -99,8 +127,9 @@ class _Function:
         self._locals = everything.stores | parameters
         self._live = Liveness(everything.later & self._locals)
         self._written: set[str] = set()  # names of arrays that are written from here on
-        unsure = (unsure - self._locals) | _unsure(self._body, parameters)
-        self._expressions = _Expressions(unsure)
+        self._optional = _optional(self._node) & self._locals
+        unsure = (unsure - self._locals) | _unsure(self._body, parameters) | self._optional
+        self._expressions = _Expressions(unsure, self._optional)
         self._parts = 0
         self._shared: set[str] = set()  # variables that inner functions bind
 
@@ -174,9 +203,14 @@ class _Function:
         bound = sorted(stores & self._locals)
         self._shared |= set(bound)
         head: list[ast.stmt] = [ast.Nonlocal(bound)] if bound else []
-        given = ast.arguments([], [ast.arg(a) for a in args], None, [], [], None, [])
+        optional = stores & self._optional
+        more = [(ast.arg(OPTIONAL), constant(optional))] if optional else []
+        given = ast.arguments(
+            [], [ast.arg(a) for a in args], None,
+            [a for a, _ in more], [d for _, d in more], None, [],
+        )  # fmt: skip
         made = ast.FunctionDef(of, given, [*head, *(body or [ast.Pass()])], [], None)
-        return _located(made, at)
+        return located(made, at)
 
     def _if(self, s: ast.If, live: set[str]) -> list[ast.stmt]:
         self._parts += 1
@@ -186,10 +220,10 @@ class _Function:
         written = self._written & (stores | live)
         made = call(
             "branch", self._test(s.test), name(then), name(other),
-            _constant(stores & live), _constant(written), ast.Constant(s.lineno),
+            constant(stores & live), constant(written), ast.Constant(s.lineno),
         )  # fmt: skip
         functions = [self._inner(then, body, stores, s), self._inner(other, orelse, stores, s)]
-        return [*functions, _located(ast.Expr(made), s)]
+        return [*functions, located(ast.Expr(made), s)]
 
     def _loop(self, s: Any, live: set[str]) -> list[ast.stmt]:
         stop: list[str] = getattr(s, "stop", [])
@@ -200,25 +234,25 @@ class _Function:
         k = self._parts
         stores = self._live.stores(*s.body, s.target if is_for else s.test)
         loops = any(isinstance(n, (ast.For, ast.While)) for n in inside(s.body))
-        facts = [_constant(stores & head), _constant(self._written), ast.Constant(loops),
-                 ast.Constant(s.lineno), _constant(stores & live)]  # fmt: skip
+        facts = [constant(stores & head), constant(self._written), ast.Constant(loops),
+                 ast.Constant(s.lineno), constant(stores & live)]  # fmt: skip
         if is_for:
-            bind = _located(ast.Assign([copied(s.target)], name(".item")), s)
+            bind = located(ast.Assign([copied(s.target)], name(".item")), s)
             bind = self._expressions.visit(bind)
             bound = bind if isinstance(bind, list) else [bind]
             functions = [self._inner(f".body{k}", [*bound, *body], stores, s, ".item")]
-            ended = _located(no(stop).operand, s) if stop else ast.Constant(None)
+            ended = located(no(stop).operand, s) if stop else ast.Constant(None)
             ends = thunk(self._expression(ended)) if stop else ended
             made = call("for_", self._iterable(s.iter), name(f".body{k}"), ends, *facts)
         else:
             test: ast.expr = ast.BoolOp(ast.And(), [no(stop), s.test]) if stop else s.test
-            going = [_located(ast.Return(self._test(_located(test, s.test))), s.test)]
+            going = [located(ast.Return(self._test(located(test, s.test))), s.test)]
             functions = [
                 self._inner(f".body{k}", body, stores, s),
                 self._inner(f".test{k}", going, stores, s),
             ]
             made = call("while_", name(f".test{k}"), name(f".body{k}"), *facts)
-        return [*functions, _located(ast.Expr(made), s)]
+        return [*functions, located(ast.Expr(made), s)]
 
     def _iterable(self, e: ast.expr) -> ast.expr:
         """Sequences that a loop may count by a traced number."""
@@ -226,48 +260,16 @@ class _Function:
         if not known or e.func.id not in _SEQUENCES:  # type: ignore[attr-defined]
             return self._expression(e)
         made: Any = copy.copy(e)
-        made.func = _located(call("sequence", copy.copy(made.func)), e)
+        made.func = located(call("sequence", copy.copy(made.func)), e)
         inner = self._expression if made.func.args[0].id == "range" else self._iterable
         made.args = [inner(a) for a in made.args]
         return made
 
 
-def _located(node: Any, at: ast.AST) -> Any:
-    """The node, at the line of another; parts with a line keep theirs."""
-    made = ast.copy_location(node, at)
-    if isinstance(at, ast.stmt):  # the first line: Python places the call of a method at the last
-        made.end_lineno, made.end_col_offset = made.lineno, made.col_offset
-    return placed(made)
-
-
-def _stored(of: str) -> ast.expr:
-    return ast.Name(of, ast.Store())
-
-
-def _constant(of: set[str]) -> ast.expr:
-    value: Any = tuple(sorted(of))
-    return ast.Constant(value)
-
-
-def _without_annotations(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The body, where `x: int = 0` is `x = 0`: a shared variable cannot be annotated."""
-    return [_Unannotated().visit(copied(s)) for s in body]
-
-
-class _Unannotated(ast.NodeTransformer):
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        if not isinstance(node.target, ast.Name):
-            return node
-        if node.value is None:
-            return ast.copy_location(ast.Pass(), node)
-        return ast.copy_location(ast.Assign([node.target], node.value), node)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return node
-
-
 def _mark_test(e: ast.expr) -> None:
     """Mark each `and` and `or` in a test: the program needs only the truth of its operands."""
+    if isinstance(e, ast.Name):
+        e.of_test = True  # type: ignore[attr-defined]
     if isinstance(e, ast.BoolOp):
         e.of_test = True  # type: ignore[attr-defined]
         for value in e.values:
@@ -292,18 +294,29 @@ def _is_format(n: ast.AST) -> bool:
 
 
 class _Expressions(ast.NodeTransformer):
-    """Expressions and simple statements. unsure: names that may be unbound."""
+    """Expressions and simple statements. unsure: names that may be unbound, or None. optional:
+    variables of this function that may be None.
+    """
 
-    def __init__(self, unsure: set[str]) -> None:
-        self._unsure = unsure
+    def __init__(self, unsure: set[str], optional: set[str] | frozenset[str] = frozenset()) -> None:
+        self._unsure, self._optional = unsure, optional
 
     def _call(self, node: ast.AST, function: str, *args: Any) -> Any:
-        return _located(call(function, *args), node)
+        return located(call(function, *args), node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if isinstance(node.ctx, ast.Load) and node.id in self._unsure:
+            if getattr(node, "of_test", False) and node.id in self._optional:
+                return self._call(node, "present", node, ast.Constant(node.id))
             return self._call(node, "load", node, ast.Constant(node.id))
         return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """`y = x` is None where x is."""
+        value = node.value
+        if isinstance(value, ast.Name) and value.id in self._optional and _are_names(node):
+            return node
+        return self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         if binds(node):
@@ -334,6 +347,11 @@ class _Expressions(ast.NodeTransformer):
         return self._call(node, "choose", node.test, thunk(node.body), thunk(node.orelse), line)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        first, op = node.left, node.ops[0]
+        if isinstance(first, ast.Name) and first.id in self._unsure and len(node.ops) == 1:
+            if _is_none(node.comparators[0]) and isinstance(op, (ast.Is, ast.IsNot)):
+                found = self._call(node, "absent", first, ast.Constant(first.id))
+                return found if isinstance(op, ast.Is) else self._call(node, "not_", found)
         if len(node.ops) > 1 and binds(*node.comparators):
             return node
         self.generic_visit(node)
@@ -383,14 +401,14 @@ class _Expressions(ast.NodeTransformer):
             node, "own", name(node.target.id), ast.Constant(node.target.id),
             ast.Constant(node.lineno),
         )  # fmt: skip
-        first = _located(ast.Assign([_stored(node.target.id)], value), node)
+        first = located(ast.Assign([stored(node.target.id)], value), node)
         if type(node.op).__name__ not in _GROWING | _DIVIDING:
             return [first, node]
         made = self._call(
             node, "augmented", ast.Constant(type(node.op).__name__), name(node.target.id),
             node.value, ast.Constant(node.lineno),
         )  # fmt: skip
-        return [first, _located(ast.Assign([_stored(node.target.id)], made), node)]
+        return [first, located(ast.Assign([stored(node.target.id)], made), node)]
 
     def _part(self, node: ast.AugAssign, target: Any) -> Any:
         """`x[i] += v`: what a list or a dict holds may be a number of Python's."""
@@ -406,10 +424,10 @@ class _Expressions(ast.NodeTransformer):
         value = self._call(
             node, "augmented", ast.Constant(kind), old, node.value, ast.Constant(node.lineno)
         )
-        done = ast.Assign([_stored(".of"), _stored(".at")], ast.Constant(None))  # lets go of them
-        made = [ast.Assign([_stored(".of")], target.value), ast.Assign([_stored(".at")], at),
+        done = ast.Assign([stored(".of"), stored(".at")], ast.Constant(None))  # lets go of them
+        made = [ast.Assign([stored(".of")], target.value), ast.Assign([stored(".at")], at),
                 ast.Assign([new], value), done]  # fmt: skip
-        return [_located(m, node) for m in made]
+        return [located(m, node) for m in made]
 
     def _attribute(self, node: ast.AugAssign, target: ast.Attribute) -> Any:
         """`x.name += v`. The object is looked at before anything happens."""
@@ -422,7 +440,7 @@ class _Expressions(ast.NodeTransformer):
             return node
         first = ast.copy_location(ast.Expr(copied(set_.value)), node)
         made = self._call(node, "augmented", ast.Constant(kind), old, value, line)
-        return [first, _located(ast.Assign([set_], made), node)]
+        return [first, located(ast.Assign([set_], made), node)]
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)

@@ -80,6 +80,7 @@ class Session(threading.local):
         self.within: dict[int, Any] = {}  # by id: jitted functions that are being traced, plain
         self.recursive = 0  # calls of functions, by themselves, deep in staged bodies
         self.picks: dict[int, Any] = {}  # by id of an array that a branch has picked: see there
+        self.facts: dict[int, Any] = {}  # by id of a test: what it says of variables (`_absent`)
         self.until = math.inf  # seconds of this thread's when tracing ends, finished or not
         self.most = math.inf  # operations, those included that nobody uses
 
@@ -138,7 +139,7 @@ class Session(threading.local):
         self.scopes, self.shown = {}, []
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
         self.handlers, self.picks, self.stores, self.places = [], {}, None, {}
-        self.merged = {}
+        self.merged, self.facts = {}, {}
         outermost, self.recursive, self.within = not self.within, 0, self.within | within
         try:
             yield
@@ -291,13 +292,15 @@ UNBOUND: Any = _Unbound()
 
 
 class Maybe:
-    """The value of a variable that is bound only if a traced flag is true."""
+    """The value of a variable that is bound only if a traced flag is true; none: or else None."""
 
-    def __init__(self, value: Any, flag: Any) -> None:
-        self.value, self.flag = value, flag
+    def __init__(self, value: Any, flag: Any, none: bool = False) -> None:
+        self.value, self.flag, self.none = value, flag, none
 
 
-register_pytree_node(Maybe, lambda m: ((m.value, m.flag), None), lambda _, parts: Maybe(*parts))
+register_pytree_node(
+    Maybe, lambda m: ((m.value, m.flag), m.none), lambda none, parts: Maybe(*parts, none=none)
+)
 
 
 def cells_of(*functions: Callable[..., Any] | None) -> Cells:
@@ -333,9 +336,11 @@ def bind_all(cells: Iterable[CellType], values: Iterable[Any]) -> None:
 
 
 def load(value: Any, name: str) -> Any:
-    """A variable that some path leaves unbound: the program checks that it was not taken."""
+    """A variable that some path leaves unbound, or None: the program checks that none did."""
     if type(value) is not Maybe:
         return value
+    if value.none and value.flag is not True:
+        return _present(value, name)
     if value.flag is not True:
         flag = value.flag if isinstance(value.flag, Array) else np.bool_(value.flag)
         text = f"cannot access local variable '{name}' where it is not associated with a value"
@@ -344,6 +349,16 @@ def load(value: Any, name: str) -> Any:
                 raise UnboundLocalError(text)
             return value.value
         check_later(elementwise.logical_not(flag), UnboundLocalError, text)
+    return value.value
+
+
+def _present(value: Maybe, name: str) -> Any:
+    if not isinstance(value.flag, Array):
+        return value.value if value.flag else None
+    if session.strict is not None:
+        raise CannotStage(f"line {user_line()}: `{name}` may be None where it is used")
+    text = f"`{name}` is None, and a traced function uses it other than in `{name} is None`"
+    check_later(elementwise.logical_not(value.flag), TypeError, text)
     return value.value
 
 

@@ -40,3 +40,20 @@ def _place(tree: ast.AST, place: dict[str, Any]) -> None:
             if "lineno" in part._attributes:
                 part.__dict__.update(place)
             _place(part, place)
+
+
+def located(node: Any, at: ast.AST) -> Any:
+    """The node, at the line of another; parts with a line keep theirs."""
+    made = ast.copy_location(node, at)
+    if isinstance(at, ast.stmt):  # the first line: Python places the call of a method at the last
+        made.end_lineno, made.end_col_offset = made.lineno, made.col_offset
+    return placed(made)
+
+
+def stored(of: str) -> ast.expr:
+    return ast.Name(of, ast.Store())
+
+
+def constant(of: set[str]) -> ast.expr:
+    value: Any = tuple(sorted(of))
+    return ast.Constant(value)

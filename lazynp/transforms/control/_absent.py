@@ -1,0 +1,166 @@
+"""Variables that hold a value on some paths only, and None, or nothing, on the others.
+
+After `found = None`, a branch or a round may bind `found`. It is a `Maybe` then: a value, and a
+traced flag that says whether it is there. `found is None` asks for the flag. Where a test on it has
+decided, in a branch, the variable is one of the two again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._avals import Aval
+from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp.primitives import elementwise
+from lazynp.transforms._stack import result_handle
+from lazynp.transforms.control._state import (
+    UNBOUND,
+    CannotStage,
+    Maybe,
+    cells_of,
+    load,
+    session,
+    truth,
+    undecided,
+    value_of,
+)
+
+OPTIONAL = ".optional"  # the argument of inner functions that names such variables
+
+Facts = tuple[tuple[Maybe, bool], ...]  # which values are there, and which are not
+
+
+def optional_of(*functions: Any) -> frozenset[str]:
+    """The variables of these inner functions that may hold None."""
+    given = [(getattr(f, "__kwdefaults__", None) or {}).get(OPTIONAL, ()) for f in functions]
+    return frozenset().union(*given)
+
+
+# -- tests -----------------------------------------------------------------------------------------
+
+
+def absent(value: Any, name: str) -> Any:
+    """`value is None`, for a variable that may be a `Maybe`."""
+    if type(value) is not Maybe or not value.none:
+        return load(value, name) is None
+    if not isinstance(value.flag, Array):
+        return not value.flag
+    out = result_handle(elementwise.logical_not(value.flag)._read())
+    _note(out, ((value, False),), ((value, True),))
+    return out
+
+
+def present(value: Any, name: str) -> Any:
+    """The truth of such a variable: None is false."""
+    if type(value) is not Maybe or not value.none or not isinstance(value.flag, Array):
+        return load(value, name)
+    inner = truth(value.value) if isinstance(value.value, Array) else np.bool_(bool(value.value))
+    out = result_handle(elementwise.logical_and(value.flag, inner)._read())
+    _note(out, ((value, True),), ())
+    return out
+
+
+def _note(test: Any, true: Facts, false: Facts) -> None:
+    if true or false:
+        session.facts[id(test)] = test, true, false  # kept: its id stays its own
+
+
+def facts(test: Any, result: bool) -> Facts:
+    """What is known of variables where this test has this result."""
+    found = session.facts.get(id(test))
+    return () if found is None else found[1] if result else found[2]
+
+
+def same_facts(test: Any, of: Any, opposite: bool = False) -> Any:
+    """The test `test`, which is `of`, or its opposite, again."""
+    if id(of) in session.facts and undecided(test):
+        _note(test, facts(of, not opposite), facts(of, opposite))
+    return test
+
+
+def both_facts(out: Any, first: Any, second: Facts, ends: bool) -> Any:
+    """The result `out` of `and` (ends: True) or `or`: if it is `ends`, both operands were."""
+    known = (*facts(first, ends), *second)
+    if known and undecided(out):
+        _note(out, *((known, ()) if ends else ((), known)))
+    return out
+
+
+class Asked:
+    """The second operand of `and` or `or`. known: what holds where its truth is `ends`. settles:
+    whether it is known not to be.
+    """
+
+    known: Facts = ()
+    settles = False
+
+    def __init__(self, function: Any, ends: bool) -> None:
+        self._function, self._ends = function, ends
+        self.__code__, self.__closure__ = function.__code__, function.__closure__
+
+    def __call__(self) -> Any:
+        out = self._function()
+        self.known = facts(out, self._ends)
+        self.settles = type(out) in (bool, np.bool) and bool(out) is not self._ends
+        return out
+
+
+@contextmanager
+def narrowed(test: Any, result: bool, function: Callable[..., Any]) -> Iterator[None]:
+    """While this branch is traced, its variables are what the test says."""
+    known = facts(test, result)
+    changed = []
+    for cell in cells_of(function).values() if known else ():
+        value = value_of(cell)
+        for maybe, there in known:
+            if value is maybe:
+                cell.cell_contents = maybe.value if there else None
+                changed.append((cell, cell.cell_contents, maybe))
+    try:
+        yield
+    finally:
+        for cell, value, maybe in changed:
+            if value_of(cell) is value:  # the branch has not bound it
+                cell.cell_contents = maybe
+
+
+# -- what two paths leave --------------------------------------------------------------------------
+
+
+def is_none_kind(name: str, first: Any, second: Any, line: int) -> bool:
+    """Whether the variable that two paths leave like this may hold None; else it may be unbound."""
+    kinds = [v.none if type(v) is Maybe else v is None for v in (first, second)
+             if v is UNBOUND or v is None or type(v) is Maybe]  # fmt: skip
+    if len(set(kinds)) > 1:
+        raise CannotStage(f"line {line}: `{name}` may be None, and may be unbound")
+    return kinds[0]
+
+
+def parts_of(described: Any) -> tuple[Any, Any]:
+    """The description of the value, or None; the flag, with its place if it is traced."""
+    value, leaves, places = described
+    if value is UNBOUND or value is None:
+        return None, (False, None)
+    if type(value) is not Maybe:
+        return described, (True, None)
+    flag = places[-1][0] if isinstance(value.flag, Array) else None
+    return (value.value, leaves[:-1], places[:-1]), (value.flag, flag)
+
+
+class Zero:
+    """A place that no branch fills."""
+
+    def __init__(self, aval: Aval) -> None:
+        self.aval = aval
+
+
+def filler(described: Any) -> Any:
+    value, leaves, places = described
+    made = [x if p is None else Zero(p[1]) for x, p in zip(leaves, places)]
+    blank = [p if p is None else (m, p[1], None, False) for m, p in zip(made, places)]
+    return tree_unflatten(tree_flatten(value)[1], made), made, blank

@@ -1,0 +1,62 @@
+"""How a loop's variables start that have no value yet, or get another type or shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import NDArray, new_array
+from lazynp._avals import Aval, aval_of
+from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp.primitives import elementwise
+from lazynp.transforms._stack import argument_node, zeros
+from lazynp.transforms.control._state import Maybe
+
+
+class Blank:
+    """A variable without a value yet: its type."""
+
+    def __init__(self, tree: Any, avals: list[Aval]) -> None:
+        self.tree, self.avals = tree, avals
+
+
+class Recast:
+    """A variable whose type the body has found. It is converted outside of the body's trace."""
+
+    def __init__(self, value: Any, dtypes: list[np.dtype[Any] | None]) -> None:
+        self.value, self.dtypes = value, dtypes
+
+
+class Enlarged:
+    """An array whose shape the body changes. It gets its window outside of the body's trace."""
+
+    def __init__(self, value: Any, window: Any) -> None:
+        self.value, self.window = value, window
+
+
+def cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
+    array = new_array(argument_node(x))
+    made = elementwise.convert(array, dtype=dtype, weak=weak)
+    return made if type(x) is NDArray else made[()]
+
+
+def started(v: Any) -> Any:
+    """The initial value of a variable that is first bound in the loop, or changes its type."""
+    if type(v) is Recast:
+        leaves, tree = tree_flatten(v.value)
+        made = [x if d is None else cast(x, d) for x, d in zip(leaves, v.dtypes, strict=True)]
+        return tree_unflatten(tree, made)
+    if type(v) is Enlarged:
+        return v.window.started(v.value)
+    if type(v) is Maybe and type(v.value) is Blank:
+        blank = [_zero(a) for a in v.value.avals]
+        return Maybe(tree_unflatten(v.value.tree, blank), False, v.none)
+    return v
+
+
+def _zero(a: Aval) -> Any:
+    if a.weak and not a.shape:
+        return a.dtype.type(0).item()
+    made = zeros(aval_of(a.shape, a.dtype))
+    return made if a.shape else made[()]

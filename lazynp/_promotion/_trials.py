@@ -419,7 +419,8 @@ class Trials:
                     raise CannotStage("its results differ")
                 long = python > SECONDS  # so noise matters less, and runs cost more
                 for left in reversed(range(1 if long else _RUNS)):
-                    if not more or long and compiled > _LOST * python:
+                    clear = compiled > _LOST * python or compiled <= _SURE_LONG * python
+                    if not more or long and clear:
                         break
                     given_again = copies(more[0], written=written) if left else more[0]
                     begin = _clock.now()

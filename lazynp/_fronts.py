@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-_INTERFACE = 34  # the version of the interface that was built: see the end of the C source
+_INTERFACE = 35  # the version of the interface that was built: see the end of the C source
 
 fastpath: Any = None
 if os.environ.get("LAZYNP_PURE_PYTHON", "0") in ("", "0"):

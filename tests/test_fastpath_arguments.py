@@ -35,6 +35,8 @@ def made(module: Any) -> dict[str, Any]:
         "operator": operator, "objects": module.asarray(numpy.array([1, 2**70, None], object)),
         "ints": module.asarray(numpy.array([[1, 2**70], [3, 4]], object)),
         "longs": module.asarray(numpy.array([1.5, 2], numpy.longdouble)),
+        "records": module.asarray(numpy.array([(1.5, 2), (3, 4), (5, 6)], "f8, i4")),
+        "rows": numpy.array([2, 0]), "cols": numpy.array([3, 1]),  # NumPy's own
     }  # fmt: skip
 
 
@@ -82,6 +84,9 @@ s + True | k - True | True * k | k < True | s * 1j | k / 2j | s == 1j | z[0] * 2
 objects[1] | objects[-1] | ints[0, 1] | ints + 1 | ints * ints | ints * m[0, :2] | -ints
 ints @ ints | ints == ints | ints > 2 | longs[1] | longs * 2.0 | longs + longs
 np.sqrt(longs) | longs < 2
+records["f0"] | records["f0"][1] | records["f1"] + 1 | records[1:] | records[::-1]["f0"] | names[1:]
+days[:2] | objects[1:] | m[rows, cols] | m[:, cols] | m[rows] | x[rows] | m[rows, 1] | m[1, cols]
+m[:2][rows > 0] | m[:2, cols][rows - 1]
 """
 AGAIN = 3
 
@@ -235,6 +240,7 @@ STORED: list[tuple[Any, str, Any]] = [
     (["ab", "c"], "U2", "longer"), ([b"ab", b"c"], "S2", b"longer"),
     (["ab", "c"], "U2", numpy.str_("xy")),
     (["2020-01-01"], "M8[D]", numpy.datetime64("2021-02-03")),
+    ([(1, 2), (3, 4)], "f8, i4", (5.5, 6)),
     ([5, 6], "m8[h]", numpy.timedelta64(7, "h")), ([1.5, 2], "longdouble", numpy.longdouble(3)),
 ]  # fmt: skip
 

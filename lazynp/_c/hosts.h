@@ -46,11 +46,9 @@ static inline PyObject *host_memory(PyObject *x)
                : NULL;
 }
 
-/* A new owner for NumPy's new array, in C order. NULL: forward, or an error. */
-static PyObject *host_owner(PyArrayObject *memory)
+/* The aval of NumPy's array of any dtype, new. */
+static PyObject *aval_of_any(PyArrayObject *memory)
 {
-    if (PyArray_NDIM(memory) == 0 || !PyArray_IS_C_CONTIGUOUS(memory) || PyArray_BASE(memory))
-        return NULL;
     int few = PyArray_NDIM(memory) <= RECENT_NDIM;
     size_t place = few ? place_of_recent(memory) : 0;
     PyObject *aval = few ? recent_aval(memory, place) : NULL, *shape = NULL;
@@ -60,8 +58,17 @@ static PyObject *host_owner(PyArrayObject *memory)
         aval = PyObject_CallFunctionObjArgs(the.aval_of, shape, PyArray_DESCR(memory), NULL);
     if (shape && aval && few)
         note_recent(memory, place, aval);
-    PyObject *out = aval ? owner(the.NDArray, leaf((PyObject *)memory, aval)) : NULL;
     Py_XDECREF(shape);
+    return aval;
+}
+
+/* A new owner for NumPy's new array, in C order. NULL: forward, or an error. */
+static PyObject *host_owner(PyArrayObject *memory)
+{
+    if (PyArray_NDIM(memory) == 0 || !PyArray_IS_C_CONTIGUOUS(memory) || PyArray_BASE(memory))
+        return NULL;
+    PyObject *aval = aval_of_any(memory);
+    PyObject *out = aval ? owner(the.NDArray, leaf((PyObject *)memory, aval)) : NULL;
     Py_XDECREF(aval);
     return out;
 }

@@ -47,8 +47,8 @@ static inline int is_no_place(PyObject *item)
     return PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
 }
 
-/* The address of the one element that the index selects. NULL: forward. */
-static char *element_at(PyArrayObject *memory, PyObject *index)
+/* The address of the one element that the index selects, which may not be aligned. NULL: forward. */
+static char *place_at(PyArrayObject *memory, PyObject *index)
 {
     int ndim = PyArray_NDIM(memory);
     PyObject *const *items = &index;
@@ -59,7 +59,7 @@ static char *element_at(PyArrayObject *memory, PyObject *index)
     }
     else if (ndim != 1)
         return NULL;
-    if (ndim == 0 || !PyArray_ISBEHAVED_RO(memory))
+    if (ndim == 0 || !PyArray_ISNOTSWAPPED(memory))
         return NULL;
     char *at = PyArray_BYTES(memory);
     for (int axis = 0; axis < ndim; axis++) {
@@ -72,6 +72,12 @@ static char *element_at(PyArrayObject *memory, PyObject *index)
         at += place * PyArray_STRIDE(memory, axis);
     }
     return at;
+}
+
+/* The same of an element that is aligned. */
+static inline char *element_at(PyArrayObject *memory, PyObject *index)
+{
+    return PyArray_ISBEHAVED_RO(memory) ? place_at(memory, index) : NULL;
 }
 
 /* Whether this may be an integer that is no int of Python's. */
@@ -174,6 +180,22 @@ static PyObject *key_of_index(PyObject *index)
 
 /* -- x[i]: `_getset.getitem` ------------------------------------------------------------------- */
 
+static inline int is_of_records(PyObject *value)
+{
+    return is_memory(value) && PyDataType_HASFIELDS(PyArray_DESCR((PyArrayObject *)value));
+}
+
+/* Whether the index gives a view of memory that no program holds. An object may be an array itself. */
+static int gives_host_view(PyObject *value, PyObject *index)
+{
+    if (PyUnicode_CheckExact(index))
+        return is_of_records(value);
+    Py_ssize_t n = PyTuple_CheckExact(index) ? PyTuple_GET_SIZE(index) : 1, ints = 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        ints += PyLong_CheckExact(PyTuple_CheckExact(index) ? PyTuple_GET_ITEM(index, i) : index);
+    return is_basic(index) && ints < PyArray_NDIM((PyArrayObject *)value);
+}
+
 /* The owner's node, borrowed. The value of `self`, which is up to date, was read from it. */
 static inline PyObject *seen_by(PyObject *self)
 {
@@ -240,6 +262,18 @@ static PyObject *view_along(PyObject *self, PyObject *index, PyObject *aval, PyO
     return out;
 }
 
+/* The step to a field of this name, new; the memo keeps it. */
+static PyObject *step_to_field(PyObject *aval, PyObject *name)
+{
+    PyObject *memo = OF(aval, Aval, get_memo), *step = PyDict_GetItemWithError(memo, name);
+    if (step || PyErr_Occurred())
+        return Py_XNewRef(step);
+    step = PyObject_CallOneArg(the.Field, name);
+    if (step && PyDict_SetItem(memo, name, step) < 0)
+        Py_CLEAR(step);
+    return step;
+}
+
 /* A view of an available value, for eager mode. It holds NumPy's view, but neither a large one, which
    is part of the program that reads it, nor one of an array whose other views prevented a store. */
 static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, PyObject *aval,
@@ -261,6 +295,8 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
     if (!is_memory(shown) || PyArray_NDIM((PyArrayObject *)shown) == 0)
         goto end;
     part = aval_of_memory((PyArrayObject *)shown);
+    if (!part && !PyErr_Occurred())
+        part = aval_of_any((PyArrayObject *)shown);
     if (!part)
         goto end;
     *again = 0;
@@ -272,11 +308,13 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
         goto end;
     }
     PyTypeObject *basic = (PyTypeObject *)the.Basic; /* the tuple (index, aval) */
-    step = basic->tp_alloc(basic, 2);
+    step = PyUnicode_CheckExact(index) ? step_to_field(aval, index) : basic->tp_alloc(basic, 2);
     if (!step)
         goto end;
-    PyTuple_SET_ITEM(step, 0, Py_NewRef(index));
-    PyTuple_SET_ITEM(step, 1, Py_NewRef(aval));
+    if (Py_TYPE(step) == basic) {
+        PyTuple_SET_ITEM(step, 0, Py_NewRef(index));
+        PyTuple_SET_ITEM(step, 1, Py_NewRef(aval));
+    }
     out = view_of(self, step, leaf(later ? Py_None : shown, part), later ? Py_None : seen);
 end:
     Py_XDECREF(part);
@@ -375,8 +413,8 @@ static PyObject *index_array(PyObject *index)
     if (PyList_CheckExact(index))
         return index_list(index);
     PyObject *node = is_array(index) ? node_of(index) : NULL;
-    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
-    if (!value || !is_memory(value) || PyArray_NDIM((PyArrayObject *)value) == 0)
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : index;
+    if (!is_memory(value) || PyArray_NDIM((PyArrayObject *)value) == 0)
         return NULL;
     return is_of_numbers((PyArrayObject *)value) ? Py_NewRef(value) : NULL;
 }
@@ -514,7 +552,9 @@ static int is_of_element(PyObject *index, PyObject *aval)
 static PyObject *element(PyArrayObject *memory, PyObject *index)
 {
     int number = is_of_numbers(memory);
-    char *at = number || is_of_numpys_own(memory) ? element_at(memory, index) : NULL;
+    char *at = number                      ? place_at(memory, index)
+               : is_of_numpys_own(memory) ? element_at(memory, index)
+                                          : NULL;
     PyObject *value = at ? PyArray_Scalar(at, PyArray_DESCR(memory), (PyObject *)memory) : NULL;
     if (!number) {
         if (value && PyArray_TYPE(memory) == NPY_OBJECT && PyArray_CheckScalar(value))
@@ -604,6 +644,10 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
             again = 0;
             out = basic ? view_at_once(self, index, now, aval, value, &again)
                         : chosen(self, value, index, &again);
+        }
+        else if (is_memory(value) && gives_host_view(value, index)) {
+            again = 0;
+            out = view_at_once(self, index, now, aval, value, &again);
         }
         else if (host_memory(self))
             again = !(out = host_item(value, index));

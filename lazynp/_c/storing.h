@@ -273,12 +273,53 @@ static int has_its_unit(PyArrayObject *memory, PyObject *date)
     return unit->base == own->base && unit->num == own->num;
 }
 
-/* Store an object, a string, a date or a long double as one element. 0: Python stores it. */
+/* A record that consists of numbers and strings, as NumPy has them, in a new tuple. NULL: forward, or an
+   error. */
+static PyObject *plain_record(PyObject *values)
+{
+    Py_ssize_t n = PyTuple_CheckExact(values) ? PyTuple_GET_SIZE(values) : 0;
+    PyObject *new = n ? PyTuple_New(n) : NULL;
+    for (Py_ssize_t i = 0; new && i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(values, i);
+        if (is_scalar(item))
+            item = value_of_scalar(item);
+        if (item && (is_python_number(item) || is_host_scalar(item) || PyArray_CheckScalar(item)))
+            PyTuple_SET_ITEM(new, i, Py_NewRef(item));
+        else
+            Py_CLEAR(new);
+    }
+    return new;
+}
+
+/* Store a record into memory that nobody else can see. 0: Python stores it. */
+static int store_record(PyArrayObject *memory, PyObject *index, PyObject *values)
+{
+    char *at;
+    int failed;
+    PyObject *record = plain_record(values);
+    if (!record || !(at = element_at(memory, index))) {
+        Py_XDECREF(record);
+        if (PyErr_Occurred())
+            drop_error(values);
+        return 0;
+    }
+    Py_INCREF(memory);
+    failed = PyArray_SETITEM(memory, at, record) < 0;
+    if (failed)
+        drop_error(values); /* Python comes to it again */
+    Py_DECREF(memory);
+    Py_DECREF(record);
+    return !failed;
+}
+
+/* Store an object, a string, a date, a record or a long double as one element. 0: Python stores it. */
 static int store_on_host(PyArrayObject *memory, PyObject *index, PyObject *value)
 {
     PyObject *old;
     char *at;
     int fits = 0, type = PyArray_TYPE(memory);
+    if (type == NPY_VOID)
+        return store_record(memory, index, value);
     if (type == NPY_OBJECT)
         fits = is_plain_object(value);
     else if (type == NPY_UNICODE)

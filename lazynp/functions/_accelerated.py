@@ -19,7 +19,7 @@ from lazynp._policy import LoopPolicy
 from lazynp._positions import internal
 from lazynp._recorder import TICK, Recorder, local, staged
 from lazynp._stale import LARGE, note, write_lock
-from lazynp._steps import Basic, Reshape, Transpose
+from lazynp._steps import Basic, Field, Reshape, Transpose
 from lazynp._strides import in_common_order, order_of_strides
 from lazynp._views import same
 from lazynp.functions._eager import FEW, FILLED
@@ -33,7 +33,7 @@ def configure() -> None:
         fastpath.configure(
             Array=Array, NDArray=NDArray, Subclass=Subclass, Scalar=Scalar, same=same,
             Recorder=Recorder, Policy=LoopPolicy,
-            Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, Transpose=Transpose,
+            Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, Field=Field, Transpose=Transpose,
             Reshape=Reshape, State=State,
             config=config, local=local, staged=staged, avals=AVALS, state=state, eager=EAGER,
             first=FIRST, viewed=VIEWED, lent=LENT, internal=internal,

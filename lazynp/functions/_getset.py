@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from lazynp import _reference, lowering
 from lazynp._array import (
     VIEWED,
     Array,
@@ -27,12 +26,12 @@ from lazynp._array import (
     wrap_array,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES, Aval, SizedAval, TracedAval, aval_of, on_device
+from lazynp._avals import SCALAR_DTYPES, Aval, SizedAval, TracedAval, aval_of
 from lazynp._entries import at
 from lazynp._flush import flush_for_part, large_update
 from lazynp._fronts import in_front
 from lazynp._memo import put_hot
-from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node, leaf, op_of
+from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, aval_of_node, leaf, op_of
 from lazynp._recorder import Recorder, known, local, staged
 from lazynp._stale import note
 from lazynp._steps import Basic, Field, Slice, basic_slice
@@ -43,7 +42,12 @@ from lazynp._views import view
 from lazynp.functions._advanced import get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, check_fits, of_element
 from lazynp.functions._checks import depth_of
-from lazynp.functions._getset_host import get_on_host, is_field, set_on_host, store_what_fits
+from lazynp.functions._getset_host import (
+    get_on_host,
+    is_field,
+    set_on_host,
+    store_what_fits,
+)
 from lazynp.functions._index_keys import (
     NOT_BASIC,
     element_index,
@@ -56,10 +60,10 @@ from lazynp.functions._index_keys import (
     with_sizes,
 )
 from lazynp.functions._moving import index_step, moves, moving_step, same_slice, sized_step
+from lazynp.functions._one_element import element_of, element_there
 from lazynp.functions._operands import cast
 from lazynp.functions._parts import part, store_part
 from lazynp.functions._refused import FAULTS, wrong_index
-from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import (
     host_index,
     is_same_view,
@@ -70,7 +74,6 @@ from lazynp.functions._stores import (
 from lazynp.primitives import shaping
 
 _MEMO_SIZE = 4096
-_SCALAR = "scalar"  # in a memo: the aval of one element
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -84,7 +87,7 @@ def getitem(self: Array, index: Any) -> Any:
     """
     index, axes = element_index(index)
     if axes and not staged:
-        element = _element_there(self, index, axes)
+        element = element_there(self, index, axes)
         if element is not None:
             return element
     recorder = local.recorder
@@ -92,7 +95,7 @@ def getitem(self: Array, index: Any) -> Any:
     node = self._node if self._base is None and not staged else self._read()
     aval = node[AVAL] if node[OP] is None else node[OP].aval
     if axes and axes == aval.ndim and node[VALUE] is not None:
-        element = _element(node, aval, index)
+        element = element_of(node, aval, index)
         if element is not None:
             return element
     out = recorder.backend.attempt(_part_at_once, self, node, aval, index)
@@ -127,16 +130,6 @@ def getitem(self: Array, index: Any) -> Any:
     if op.scalar and step.scalar:
         return new_scalar(got)
     return _made_view(self, step, node, got)
-
-
-def _element_there(self: Array, index: Any, axes: int) -> Any:
-    """One element of host memory: NumPy's own, in a Scalar."""
-    value = self._read()[VALUE]
-    if type(value) is not ndarray or value.ndim != axes:
-        return None
-    element = value[index]
-    aval = AVALS.get(type(element))
-    return None if aval is None else scalar(element, aval)
 
 
 def _part_at_once(self: Array, node: Node, aval: Aval, index: Any) -> Array | None:
@@ -294,26 +287,6 @@ def _known_step(aval: TracedAval, index: Any) -> Any:
     if entry is None and key is not NOT_BASIC:
         entry = _new_entry(aval.plain, key, index)
     return None if entry is None else entry[2]
-
-
-def _element(node: Node, aval: Aval, index: Any) -> Any:
-    """One element of available data: read now, which costs less than recording."""
-    value = node[VALUE]
-    if type(value) is not np.ndarray:
-        if not lowering.on_host() or isinstance(value, Tracer):
-            return None
-        value = _reference.host(node)
-    element = value[index]
-    if not isinstance(element, np.generic) or isinstance(element, np.void):
-        return None
-    try:
-        element_aval = aval.get_memo[_SCALAR]
-    except KeyError:
-        element_aval = aval_of((), aval.dtype) if on_device(aval.dtype) else None
-        aval.get_memo[_SCALAR] = element_aval
-    if element_aval is None:
-        return element  # a string or date: NumPy's own
-    return new_scalar([None, None, element, None, element_aval])
 
 
 # -- writing -------------------------------------------------------------------------------------

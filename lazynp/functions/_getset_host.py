@@ -11,7 +11,6 @@ from lazynp._avals import on_device
 from lazynp._flush import host_value
 from lazynp._node import VALUE, Node, leaf
 from lazynp._ownership import exclusive
-from lazynp._steps import Field
 from lazynp._strides import writeable
 from lazynp._trace import on_host
 from lazynp._views import view
@@ -27,22 +26,20 @@ def get_on_host(self: Array, op: Any, node: Node, starts: tuple[int, ...], step:
         value = got[VALUE]
         if isinstance(value, np.ndarray):
             if value.dtype.names is not None:
-                return _record(self, step.index, value)
+                return record_of(self, step.index, value)
             value = value[()]
         return value if not on_device(op.aval.dtype) else new_scalar(leaf(value))
     return view(self, step)
 
 
-def _record(self: Array, index: Any, value: Any) -> Any:
-    """A record is a view: it reads and writes the array."""
+def record_of(self: Array, index: Any, value: Any) -> Any:
+    """A record is a view: it reads and writes the array. value: it, as NumPy has it."""
     if not writeable(self):
-        value = value.view()
+        value = np.asarray(value).view()
         value.flags.writeable = False
         return value[()]
-    where = tuple([i for i in index if i is not Ellipsis])
-    return record_at(
-        value, where, lambda name: view(self, Field(name)), lambda: host_value(self._read())[where]
-    )
+    items = index if type(index) is tuple else (index,)
+    return record_at(value, self, tuple([i for i in items if i is not Ellipsis]))
 
 
 def is_field(index: Any) -> bool:

@@ -7,17 +7,25 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._flush import host_value
+from lazynp._memo import Memo
+
 
 class Record(np.void):
     """A `numpy.void` that reads and writes the array it came from."""
 
+    _array: Any = None
     _index: Any = ()
 
-    def _field(self, name: str) -> Any:  # on a copy made by NumPy, which belongs to no array
-        return np.array(self._fresh())[name]
+    def _field(self, name: str) -> Any:
+        if self._array is None:  # a copy made by NumPy, which belongs to no array
+            return np.array(self._fresh())[name]
+        return self._array[name]
 
     def _fresh(self) -> Any:
         """The present record, as a plain `numpy.void`."""
+        if self._array is not None:
+            return host_value(self._array._read())[self._index]
         own: Any = vars(np.generic)["dtype"].__get__(self)
         return np.array(np.void.item(self), np.dtype((np.void, own)))[()]
 
@@ -89,13 +97,15 @@ for _name in (
     setattr(Record, _name, _of_fresh(_name))
 
 
-def record(
-    value: np.ndarray[Any, Any],
-    index: Any,
-    field: Callable[[str], Any],
-    fresh: Callable[[], np.void],
-) -> Record:
-    """The record that is the value of this 0-d array."""
-    made: Any = value.copy().view(np.dtype((Record, value.dtype)))[()]
-    made._field, made._index, made._fresh = field, index, fresh
+_dtypes: Memo[Any, Any] = Memo("records")
+
+
+def record(value: Any, array: Any, index: tuple[Any, ...]) -> Record:
+    """The record `array[index]`, with this value: a `numpy.void`, or a 0-d array."""
+    own = value.dtype
+    dtype = _dtypes.get(own)
+    if dtype is None:
+        dtype = _dtypes.put(own, np.dtype((Record, own)))
+    made: Any = np.array(value).view(dtype)[()]
+    made._array, made._index = array, index
     return made

@@ -1,0 +1,112 @@
+"""Structured arrays: fields, records and slices are views; what is stored shows in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from tests.test_fastpath import MODES, clean, set_eager
+
+__all__ = ["clean"]  # a fixture
+
+DTYPES: dict[str, Any] = {
+    "packed": [("x", "f8"), ("y", "i4")],
+    "aligned": numpy.dtype([("x", "f8"), ("y", "i4")], align=True),
+    "other byte order": [("x", ">f8"), ("y", "f4", (2,))],
+    "nested": [("x", [("u", "i2"), ("v", "f8")]), ("y", "U3")],
+    "of the host": [("x", "O"), ("y", "M8[s]")],
+    "a field called scalar": [("x", "f8"), ("scalar", "i4"), ("y", "i1")],
+}
+AGAIN = 3
+
+
+def seen(x: Any) -> Any:
+    """What a program sees of a result."""
+    if hasattr(x, "dtype") and hasattr(x, "tolist"):
+        return str(x.dtype), x.shape, x.strides if x.ndim else (), str(x.tolist())
+    return [seen(v) for v in x] if isinstance(x, (list, tuple)) else (type(x).__name__, str(x))
+
+
+def outcome(f: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return seen(f(*args))
+    except (IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
+        return type(error), str(error)
+
+
+READS: list[Callable[[Any, Any, Any], Any]] = [
+    lambda a, v, r: a, lambda a, v, r: v, lambda a, v, r: r, lambda a, v, r: r["x"],
+    lambda a, v, r: r[0], lambda a, v, r: a[1], lambda a, v, r: a[-1]["y"], lambda a, v, r: a[1:],
+    lambda a, v, r: a[::2]["x"], lambda a, v, r: a[5], lambda a, v, r: a["q"],
+    lambda a, v, r: a.reshape(2, 2)["x"], lambda a, v, r: a.reshape(2, 2)[1]["x"],
+    lambda a, v, r: a.reshape(2, 2)[1, 0], lambda a, v, r: a.reshape(2, 2).T["x"],
+    lambda a, v, r: [x["x"] for x in a], lambda a, v, r: a[a["y"] == a["y"][1]],
+    lambda a, v, r: v.flags.c_contiguous, lambda a, v, r: a[..., None]["x"],
+    lambda a, v, r: a[["x", "y"]], lambda a, v, r: r == a[1], lambda a, v, r: len(r),
+    lambda a, v, r: list(r), lambda a, v, r: r.item(), lambda a, v, r: a[1:3][0],
+    lambda a, v, r: a["x"].T[::-1], lambda a, v, r: a["y"].copy(), lambda a, v, r: a["y"] == a["y"],
+    lambda a, v, r: a["x"].flags.writeable, lambda a, v, r: a["scalar"] + 1,
+]  # fmt: skip
+WRITES: list[Callable[[Any, Any, Any], Any]] = [
+    lambda a, v, r: a["x"].__setitem__(1, 3), lambda a, v, r: v.__setitem__(2, 5),
+    lambda a, v, r: a.__setitem__(0, a[2]), lambda a, v, r: r.__setitem__("x", 7),
+    lambda a, v, r: r.__setitem__(1, 2), lambda a, v, r: a.__setitem__("x", 4),
+    lambda a, v, r: a[1:3]["x"].__setitem__(0, 11), lambda a, v, r: a[1:3].__setitem__(1, a[0]),
+    lambda a, v, r: a[::2]["x"].__setitem__(slice(None), 9),
+    lambda a, v, r: a.__setitem__(0, a[1].tolist()), lambda a, v, r: a.__setitem__(3, 0),
+]  # fmt: skip
+
+
+@MODES
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_views_and_what_is_stored_in_them(dtype: str, eager: bool) -> None:
+    found: list[Any] = []
+    for module in (np, numpy):
+        set_eager(eager)
+        results: list[Any] = []
+        a = module.zeros(4, dtype=DTYPES[dtype])
+        v, r = a["x"], a[1]
+        for write in WRITES:
+            results += [outcome(write, a, v, r), seen(a)]
+            for _ in range(AGAIN):
+                results += [outcome(read, a, v, r) for read in READS]
+        found.append(results)
+    assert found[0] == found[1]
+
+
+VALUES: list[Callable[[Any], Any]] = [
+    lambda np: (1, 2), lambda np: (np.ones(2)[1], np.ones(2)[0]), lambda np: (1.5, "a"),
+    lambda np: (1,), lambda np: (1, 2, 3), lambda np: ("q", 4), lambda np: (None, 3),
+    lambda np: (300, 300), lambda np: ((1, 2), 3), lambda np: 5, lambda np: (np.ones(2), 2.0),
+    lambda np: (2**70, 1), lambda np: (numpy.float64(3), numpy.int8(4)), lambda np: [1, 2],
+    lambda np: (1j, 2),
+]  # fmt: skip
+PAIRS = ["f8, i4", "O, i1", "(2,)i1, f8", [("x", ">f8"), ("y", "U2")]]
+
+
+@MODES
+@pytest.mark.parametrize("dtype", PAIRS, ids=str)
+@pytest.mark.parametrize("value", range(len(VALUES)))
+def test_tuples_become_records(dtype: Any, value: int, eager: bool) -> None:
+    found: list[Any] = []
+    for module in (np, numpy):
+        set_eager(eager)
+        results: list[Any] = []
+        a = module.zeros(4, dtype=dtype)
+        for index in (0, -1, (1,), 7, 0, 0):
+            results += [outcome(a.__setitem__, index, VALUES[value](module)), seen(a)]
+        found.append(results)
+    assert found[0] == found[1]
+
+
+def test_what_others_see_stays() -> None:
+    a = np.zeros(3, dtype="f8, i4")
+    before, field = a.copy(), a["f0"]
+    alias = numpy.asarray(a)
+    a[1] = (2.5, 3)
+    assert before.tolist() == alias.tolist() == [(0.0, 0)] * 3
+    assert field.tolist() == [0.0, 2.5, 0.0] and a.tolist()[1] == (2.5, 3)

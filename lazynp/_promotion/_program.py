@@ -27,7 +27,7 @@ from lazynp.functions.tools import compute
 from lazynp.transforms._arguments import Arguments
 from lazynp.transforms._jit import Jitted
 from lazynp.transforms._stack import name_of
-from lazynp.transforms.control import CannotStage, converted, left_behind, session
+from lazynp.transforms.control import CannotStage, TooLong, converted, left_behind, session
 
 UNROLLED = 200  # equations that unrolling a loop may add
 EQUATIONS = 800  # of the whole program: more take too long to compile
@@ -115,10 +115,12 @@ class Program:
                 (k, name, rebuilt(spec, values, originals, objects))
                 for k, name, spec in results.changes
             ]
-        except BaseException:
+        except BaseException as error:
             with write_lock:
                 for x, node in before:
                     x._node = node
+            if isinstance(error, TooLong):  # it was traced again: whoever runs it goes on without
+                raise TypeError(str(error)) from None
             raise
         if self._seeded is not None:
             np.random.set_state(self._seeded)
@@ -181,6 +183,7 @@ class Program:
                 jaxpr = self._jitted.lower(*leaves).jaxpr
             else:
                 jaxpr = self._jitted.trace(*leaves)
+        self._until = 0.0
         operations = _count(jaxpr)
         if operations > self.most:
             raise CannotStage(f"more than {self.most} operations")
@@ -214,7 +217,8 @@ class Program:
         again = self.again(self._template, self._plain, list(leaves))
         before = [leaves[i]._node for i in self._template.apart]
         place = again.cells, again.objects, again.scopes
-        with session.strictly(UNROLLED, *place, self._until, _RECORDED * self.most) as traced:
+        until = self._until or time.thread_time() + TRACING  # a call may trace it again
+        with session.strictly(UNROLLED, *place, until, _RECORDED * self.most) as traced:
             try:
                 out = self._called(again)
             except CannotStage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,7 @@ from lazynp.functions._operands import as_array, check_writeable, plain, store
 from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE, ROWS, accumulate, reduce, single_out
 from lazynp.functions._stores import host_index, write_into
+from lazynp.functions._written import by_writing
 from lazynp.primitives import elementwise
 from lazynp.primitives._at import check_at, combine_at
 
@@ -65,6 +67,9 @@ class Methods:
                     whole, operands, without=("dtype", "initial", "where"), function=whole
                 )
                 self.__dict__[name] = front(getattr(self, name))
+        if self.nin <= 2 and self.nout == 1:
+            combine = functools.partial(combine_at, self._numpy)
+            self.__dict__["at"] = by_writing(combine, self.nin + 1)(self.at)
 
     def outer(self, *args: Any, **kwargs: Any) -> Any:
         """`f(a[i...], b[j...])` for all pairs of elements."""

@@ -19,10 +19,17 @@ def combine_at(ufunc: np.ufunc, x: Any, index: Any, *values: Any) -> None:
     values of one axis, its fast loop reads past their end: so the values get as many axes as the
     index. Values of more axes than what is indexed may end the process.
     """
-    if values and np.ndim(values[0]) > 1:
-        check_at(np.shape(values[0]), np.broadcast_to(np.empty((), bool), x.shape)[index].shape)
-    if x.ndim == 1 and values and np.ndim(values[0]) == 1:
+    value: Any = values[0] if values else 0
+    if type(value) is list or type(value) is tuple:
+        value = np.asarray(value)
+    ndim = getattr(value, "ndim", 0)  # numbers of Python's have none
+    if ndim > 1:
+        check_at(value.shape, np.broadcast_to(np.empty((), bool), x.shape)[index].shape)
+    elif ndim and x.ndim == 1:
         (only,) = index if type(index) is tuple and len(index) == 1 else (index,)
-        given = np.asarray(values[0])
-        values = (given.reshape((1,) * (np.ndim(only) - 1) + given.shape),)
-    ufunc.at(x, index, *values)
+        more = np.ndim(only) - 1
+        value = value.reshape((1,) * more + value.shape) if more > 0 else value
+    if values:
+        ufunc.at(x, index, value)
+    else:
+        ufunc.at(x, index)

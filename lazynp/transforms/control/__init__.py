@@ -7,7 +7,7 @@ what is not becomes `cond`, `fori_loop` or `while_loop`.
 
 from typing import Any
 
-from lazynp.transforms.control._absent import absent, present
+from lazynp.transforms.control._absent import absent, equals, present
 from lazynp.transforms.control._calls import (
     PURE,
     bounds_only,
@@ -72,8 +72,8 @@ class _Operators:
 
 for _function in (
     absent, and_, arithmetic, assert_, augmented, branch, call, catches, catching, caught, chain,
-    changed, choose, depth, for_, fresh, item, load, message, not_, or_, own, present, raised,
-    reduced, result, sequence, summed, surely, tested, text, while_, within,
+    changed, choose, depth, equals, for_, fresh, item, load, message, not_, or_, own, present,
+    raised, reduced, result, sequence, summed, surely, tested, text, while_, within,
 ):  # fmt: skip
     _made: Any = staticmethod(_function)  # type: ignore[arg-type]
     setattr(_Operators, _function.__name__, _made)

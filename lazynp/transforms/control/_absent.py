@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array
+from lazynp._array import Array, new_array
 from lazynp._avals import Aval
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
-from lazynp.transforms._stack import result_handle
+from lazynp.transforms._stack import argument_node, result_handle
 from lazynp.transforms.control._state import (
     UNBOUND,
     CannotStage,
     Maybe,
     cells_of,
     load,
+    quoted,
     session,
     truth,
     undecided,
@@ -63,6 +64,36 @@ def present(value: Any, name: str) -> Any:
     out = result_handle(elementwise.logical_and(value.flag, inner)._read())
     _note(out, ((value, True),), ())
     return out
+
+
+def equals(a: Any, b: Any, equal: bool, names: tuple[str, ...]) -> Any:
+    """`a == b`, or `a != b`, of variables that may be a `Maybe`. None equals no number."""
+    a, b = (x if type(x) is Maybe and x.none else load(x, " or ".join(names)) for x in (a, b))
+    if type(b) is Maybe:
+        a, b = b, a
+    if type(b) is Maybe:
+        b = load(b, " or ".join(names))
+    if type(a) is Maybe and not isinstance(a.flag, Array):
+        a = load(a, names[0])
+    if type(a) is Maybe:
+        if b is None:
+            return _negated(absent(a, names[0]), not equal)
+        if max(np.ndim(a.value), np.ndim(b)):
+            a = load(a, names[0])
+        else:
+            same = truth(new_array(argument_node(a.value == b)))
+            out = result_handle(elementwise.logical_and(a.flag, same)._read())
+            _note(out, ((a, True),), ())
+            return _negated(out, not equal)
+    if (a is None or b is None) and not any(isinstance(x, Array) and x.ndim for x in (a, b)):
+        return (a is b) is equal
+    return a == b if equal else a != b
+
+
+def _negated(test: Any, negated: bool) -> Any:
+    if not negated:
+        return test
+    return same_facts(result_handle(elementwise.logical_not(test)._read()), test, opposite=True)
 
 
 def _note(test: Any, true: Facts, false: Facts) -> None:
@@ -136,9 +167,9 @@ def is_none_kind(name: str, first: Any, second: Any, line: int) -> bool:
     """Whether the variable that two paths leave like this may hold None; else it may be unbound."""
     kinds = [v.none if type(v) is Maybe else v is None for v in (first, second)
              if v is UNBOUND or v is None or type(v) is Maybe]  # fmt: skip
-    if len(set(kinds)) > 1:
-        raise CannotStage(f"line {line}: `{name}` may be None, and may be unbound")
-    return kinds[0]
+    if len(set(kinds)) > 1 and (session.strict is not None or UNBOUND in (first, second)):
+        raise CannotStage(f"line {line}: {quoted(name)} may be None, and may be unbound")
+    return any(kinds)  # where it is unbound and read, Python raises an error
 
 
 def parts_of(described: Any) -> tuple[Any, Any]:

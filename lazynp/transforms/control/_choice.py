@@ -17,7 +17,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._recorder import StagingRecorder, local
-from lazynp._tree import show, tree_flatten, tree_unflatten
+from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._branches import Merged
 from lazynp.transforms._cond import cond_call
@@ -57,11 +57,12 @@ from lazynp.transforms.control._state import (
     bind,
     bind_all,
     cells_of,
-    kind,
     mark_raised,
     numbers,
     numeric,
+    quoted,
     session,
+    shown,
     truth,
     undecided,
     value_of,
@@ -70,7 +71,7 @@ from lazynp.transforms.control._state import (
 )
 
 _INT = np.dtype(np.int64)
-_VALUE = "the value"
+_VALUE = ".value of an expression"
 
 
 @dataclass
@@ -101,12 +102,14 @@ def branch(
         (then if test else other)()
 
 
-def choose(test: Any, then: Callable[[], Any], other: Callable[[], Any], line: int) -> Any:
-    """`then() if test else other()`"""
+def choose(
+    test: Any, then: Callable[[], Any], other: Callable[[], Any], line: int, optional: bool = False
+) -> Any:
+    """`then() if test else other()`. optional: it may be None."""
     test = _known(test)
     if not undecided(test):
         return then() if test else other()
-    return _decided(test, then, other, {}, (), (), line)
+    return _decided(test, then, other, {}, (), (), line, optional)
 
 
 def _known(test: Any) -> Any:
@@ -187,7 +190,8 @@ def result(returned: Any, value: Callable[[], Any], ends: bool, line: int) -> An
     if not ends and not unsure and not returned:
         return None
     out = value()
-    out = out.value if type(out) is Maybe else out
+    out = out.value if type(out) is Maybe and not out.none else out
+    unsure = unsure or type(out) is Maybe
     if unsure and out is not None:
         raise CannotStage(
             f"the function at line {line} returns a value or None, depending on a traced value"
@@ -200,7 +204,7 @@ def result(returned: Any, value: Callable[[], Any], ends: bool, line: int) -> An
 
 def _decided(
     test: Any, then: Any, other: Any, cells: Cells, names: Sequence[str], written: Sequence[str],
-    line: int,
+    line: int, maybe: bool = False,
 ) -> Any:  # fmt: skip
     predicate = truth(test)
     alone = held_alone(cells)
@@ -210,12 +214,12 @@ def _decided(
     tests = elementwise.logical_not(predicate), predicate
     for side, bad, rest in zip(sides, tests, (then, other), strict=True):
         if side.raised is not None:
-            _check(bad, side.raised)
+            check_raised(bad, side.raised)
             return rest()
     _refuse_aliases(sides, cells, names, written, line)
     made, optional = sides[0].made | sides[1].made, optional_of(then, other)
     plan = [
-        _joined(n, a, b, line, made | alone.get(n, set()), n in optional)
+        _joined(n, a, b, line, made | alone.get(n, set()), n in optional or maybe)
         for n, a, b in zip([_VALUE, *names], *(s.described for s in sides), strict=True)
     ]
     wanted = [slot for part in plan for slot in part[1]]
@@ -305,7 +309,7 @@ def _staged(
     return _Side(program, values, described, len(leaves), old, made), found
 
 
-def _check(bad: Any, error: BaseException) -> None:
+def check_raised(bad: Any, error: BaseException) -> None:
     """Record that the program raises this error, where its `raise` stands."""
     place: TracebackType | None = error.__traceback__
     while place is not None and place.tb_next is not None:
@@ -324,8 +328,9 @@ def _refuse_aliases(
 ) -> None:
     """After `y = a if c else b`, which array a write to y, or to a, changes is not known."""
     owners = {
-        id(x._owner()) for n in written if n in cells and type(x := value_of(cells[n])) is NDArray
-    }
+        id(x._owner()) for n in written
+        if n in cells and type(x := getattr(v := value_of(cells[n]), "value", v)) is NDArray
+    }  # fmt: skip
     for side in sides:
         for x in side.old:
             if x is not None and id(x) in owners and not _stays(x, sides):
@@ -363,8 +368,8 @@ def _joined(
     )
     if tree != tree_b:
         raise CannotStage(
-            f"line {line}: `{name}` is {_shown(b, tree_b)} in one branch and {_shown(a, tree)} in "
-            "the other, and which branch runs is not known while tracing"
+            f"line {line}: {quoted(name)} is {shown(b, tree_b)} in one branch and "
+            f"{shown(a, tree)} in the other, and which branch runs is not known while tracing"
         )
     slots, parts = [], []
     for x, y, p, q in zip(leaves_a, leaves_b, places_a, places_b, strict=True):
@@ -373,14 +378,17 @@ def _joined(
             continue
         if p is None or q is None:
             raise CannotStage(
-                f"line {line}: `{name}` is {y!r} in one branch and {x!r} in the other, and which "
-                "branch runs is not known while tracing: only arrays and numbers can depend on it"
+                f"line {line}: {quoted(name)} is {y!r} in one branch and {x!r} in the other, and "
+                "which branch runs is not known while tracing: only arrays and numbers can depend "
+                "on it"
             )
         aval = _common(p[1], q[1], name, line)
         why = lossy(x, p[1], aval.dtype) or lossy(y, q[1], aval.dtype)
         why = why or apart(p[1], q[1], aval.dtype)
         if why:
-            raise CannotStage(f"line {line}: `{name}` {why}, and which branch runs is not known")
+            raise CannotStage(
+                f"line {line}: {quoted(name)} {why}, and which branch runs is not known"
+            )
         old = p[2], q[2]
         slots.append((p[0], q[0], aval, _class(x, y, *old), old, p[3] or q[3]))
         parts.append((False, None))
@@ -397,10 +405,6 @@ def _joined(
         return out
 
     return rebuild, slots
-
-
-def _shown(value: Any, tree: Any) -> str:
-    return show(tree) if isinstance(value, (tuple, list, dict)) else kind(value)
 
 
 def _maybe(name: str, first: Any, second: Any, line: int, made: set[int]) -> _Rebuilt:
@@ -425,8 +429,8 @@ def _maybe(name: str, first: Any, second: Any, line: int, made: set[int]) -> _Re
 def _common(a: Aval, b: Aval, name: str, line: int) -> Aval:
     if a.shape != b.shape:
         raise CannotStage(
-            f"line {line}: `{name}` has shape {b.shape} in one branch and {a.shape} in the other, "
-            "and which branch runs is not known while tracing"
+            f"line {line}: {quoted(name)} has shape {b.shape} in one branch and {a.shape} in the "
+            "other, and which branch runs is not known while tracing"
         )
     return aval_of(a.shape, common_dtype(a, b), a.weak and b.weak)
 

@@ -21,7 +21,7 @@ from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._looping import counted, counted_loop, looped, stacked_loop
 from lazynp.transforms.control._carry import Again, Carry, Exchanged, OtherType
-from lazynp.transforms.control._choice import branch, not_
+from lazynp.transforms.control._choice import branch, check_raised, not_
 from lazynp.transforms.control._divided import (
     BYTES,
     EQUATIONS,
@@ -45,6 +45,7 @@ from lazynp.transforms.control._state import (
     equations,
     involved,
     kind,
+    numbers,
     session,
     truth,
     undecided,
@@ -165,6 +166,14 @@ def _attempt(
         if skipped or ends is not None:
             raise
         raise OtherType(f"line {carry.line}: {type(error).__name__}: {error}") from None
+    except TypeError as error:
+        bind_all(carry.cells.values(), carry.before)
+        if when_raised(error) or undecided(rounds.length):
+            raise
+        why = f"line {carry.line}: {type(error).__name__}: {error}"
+        if carry.peels and any(carry.values[n] is None for n in carry.optional & carry.fixed):
+            raise OtherType(why) from None  # with None, which the first round may replace
+        return why
     except Exception as error:
         bind_all(carry.cells.values(), carry.before)
         if when_raised(error) or undecided(rounds.length):
@@ -420,10 +429,16 @@ def while_(
         going = test()
         return truth(going) if undecided(going) else bool(going)
 
+    since = next(numbers)
     try:
         results = _settled(carry, lambda given: looped(goes_on, step, given))
     except OtherType as why:
         raise CannotStage(f"{why}, in a loop on a traced condition") from None
     except Exchanged as exchanged:
         raise CannotStage(_unknown_places(exchanged, line)) from None
+    except Exception as error:
+        if when_raised(error) < since:
+            raise
+        check_raised(truth(going), error)  # each round raises it, and so the first, if there is one
+        return
     carry.finish(results, False)

@@ -25,6 +25,7 @@ from lazynp.transforms.control._names import (
     names,
     returns,
 )
+from lazynp.transforms.control._optional import is_none, may_pass_none, optional_names
 from lazynp.transforms.control._plainer import plainer, without_annotations
 from lazynp.transforms.control._raising import Raising
 from lazynp.transforms.control._reductions import Reductions
@@ -84,33 +85,6 @@ def _unsure(statements: Sequence[ast.stmt], bound: set[str]) -> set[str]:
     return {n for n in found if not n.startswith(".")}
 
 
-def _optional(node: ast.FunctionDef) -> set[str]:
-    """The names that may be None."""
-    given = node.args
-    plain = [*given.posonlyargs, *given.args]
-    defaults = [*zip(reversed(plain), reversed(given.defaults), strict=False),
-                *zip(given.kwonlyargs, given.kw_defaults, strict=True)]  # fmt: skip
-    found = {a.arg for a, d in defaults if _is_none(d)}
-    for s in inside(node.body):
-        value = s.value if isinstance(s, (ast.Assign, ast.AnnAssign)) else None
-        if any(map(_is_none, value.elts if isinstance(value, ast.Tuple) else [value])):
-            found |= names(s).stores
-    again = [s for s in inside(node.body) if isinstance(s, ast.Assign) and _are_names(s)]
-    for _ in again:
-        for s in again:
-            if isinstance(s.value, ast.Name) and s.value.id in found:
-                found |= names(s).stores
-    return found
-
-
-def _are_names(node: ast.Assign) -> bool:
-    return all(isinstance(t, ast.Name) for t in node.targets)
-
-
-def _is_none(node: ast.AST | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
 class _Function:
     """The rewriting of one function."""
 
@@ -121,13 +95,14 @@ class _Function:
         reductions = Reductions(names(*plain).stores | parameters)
         plain = [reductions.visit(s) for s in plain]
         ends = returns(plain)
+        optional = optional_names(node.args, plain)
         plain = Raising().block(plain)
         self._body = [*reductions.made, *Jumps().function(plain, ends)]
         everything = names(*self._body)
         self._locals = everything.stores | parameters
         self._live = Liveness(everything.later & self._locals)
         self._written: set[str] = set()  # names of arrays that are written from here on
-        self._optional = _optional(self._node) & self._locals
+        self._optional = optional & self._locals
         unsure = (unsure - self._locals) | _unsure(self._body, parameters) | self._optional
         self._expressions = _Expressions(unsure, self._optional)
         self._parts = 0
@@ -314,13 +289,16 @@ class _Expressions(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         """`y = x` is None where x is."""
         value = node.value
-        if isinstance(value, ast.Name) and value.id in self._optional and _are_names(node):
-            return node
+        if may_pass_none(node) and names(node).stores <= self._optional:
+            if isinstance(value, ast.IfExp):
+                value.of_optional = True  # type: ignore[attr-defined]
+            elif value.id in self._optional:  # type: ignore[attr-defined]
+                return node
         return self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         if binds(node):
-            return node
+            return self.generic_visit(node)
         plain = [isinstance(v, (ast.BoolOp, ast.Compare)) for v in node.values]
         self.generic_visit(node)
         if getattr(node, "of_test", False):
@@ -340,20 +318,28 @@ class _Expressions(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         if binds(node.body, node.orelse):
-            return node
+            return self.generic_visit(node)
         _mark_test(node.test)
         self.generic_visit(node)
-        line = ast.Constant(node.lineno)
-        return self._call(node, "choose", node.test, thunk(node.body), thunk(node.orelse), line)
+        facts = [ast.Constant(node.lineno), ast.Constant(getattr(node, "of_optional", False))]
+        return self._call(node, "choose", node.test, thunk(node.body), thunk(node.orelse), *facts)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        first, op = node.left, node.ops[0]
-        if isinstance(first, ast.Name) and first.id in self._unsure and len(node.ops) == 1:
-            if _is_none(node.comparators[0]) and isinstance(op, (ast.Is, ast.IsNot)):
-                found = self._call(node, "absent", first, ast.Constant(first.id))
-                return found if isinstance(op, ast.Is) else self._call(node, "not_", found)
+        sides, op = [node.left, *node.comparators], node.ops[0]
+        unsure = [x.id for x in sides if isinstance(x, ast.Name) and x.id in self._unsure]
+        if len(sides) == 2 and unsure and isinstance(op, (ast.Is, ast.IsNot)) and is_none(sides[1]):
+            found = self._call(node, "absent", sides[0], ast.Constant(unsure[0]))
+            return found if isinstance(op, ast.Is) else self._call(node, "not_", found)
+        if len(sides) == 2 and isinstance(op, (ast.Eq, ast.NotEq)):
+            if not self._optional.isdisjoint(unsure):
+                given = [
+                    x if isinstance(x, ast.Name) and x.id in unsure else self.visit(x)
+                    for x in sides
+                ]
+                equal = ast.Constant(isinstance(op, ast.Eq))
+                return self._call(node, "equals", *given, equal, constant(set(unsure)))
         if len(node.ops) > 1 and binds(*node.comparators):
-            return node
+            return self.generic_visit(node)
         self.generic_visit(node)
         if len(node.ops) == 1:
             if not isinstance(node.ops[0], MEMBERSHIP):
@@ -462,7 +448,7 @@ class _Expressions(ast.NodeTransformer):
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         if binds(node):
-            return node
+            return self.generic_visit(node)
         _mark_test(node.test)
         _mark_message(node.msg)
         self.generic_visit(node)

@@ -21,7 +21,7 @@ from lazynp._node import OP
 from lazynp._ownership import COUNTED, counts
 from lazynp._positions import position
 from lazynp._recorder import local, tracing_observers, user_position
-from lazynp._tree import register_pytree_node
+from lazynp._tree import register_pytree_node, show
 from lazynp._values import knowable
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.checks import check_later
@@ -395,6 +395,16 @@ def may_change(x: Any) -> bool:
 def user_line() -> str:
     """The number of the user's line that is being traced, for errors."""
     return position(*user_position()).rpartition(":")[2]
+
+
+def quoted(name: str) -> str:
+    """A variable in a message. Those of the rewriting have a dot: what a function returns."""
+    return "the result" if name.startswith(".") else f"`{name}`"
+
+
+def shown(value: Any, tree: Any) -> str:
+    """A value in a message: its structure, or its class."""
+    return show(tree) if isinstance(value, (tuple, list, dict)) else kind(value)
 
 
 def kind(x: Any) -> str:

@@ -35,7 +35,7 @@ class Table:
     a loop that changes sizes, or a branch that decides some, was recorded.
     """
 
-    __slots__ = ("by_node", "made", "scalars", "kept", "required", "opens", "counts")
+    __slots__ = ("by_node", "made", "scalars", "kept", "required", "opens", "counts", "bins")
 
     def __init__(self) -> None:
         self.by_node: dict[int, Dim] = {}
@@ -44,6 +44,7 @@ class Table:
         self.required: list[tuple[Dim, Any, Callable[[Any], BaseException]]] = []
         self.opens = False
         self.counts: list[tuple[Node, Size]] = []  # masks, and how many elements of them are true
+        self.bins: dict[int, Dim] = {}  # by node of places: one more than the largest of them
         self.kept: list[Node] = []  # or other nodes might get their identities
 
 
@@ -131,6 +132,24 @@ def known_size(x: Any) -> Dim | None:
     """The size that a Scalar of the program is known to be; None for others."""
     sizes = table()
     return None if sizes is None else sizes.by_node.get(id(x._read()))
+
+
+def bins_of(places: Any) -> Dim | None:
+    """How many places there are up to the largest of these, where that is a size; each array of
+    places has one.
+    """
+    sizes = table()
+    return None if sizes is None else sizes.bins.get(id(places._read()))
+
+
+def note_bins(places: Any, count: Dim) -> Dim:
+    """These places are less than `count`, and one of them is the last, unless there are none."""
+    sizes = table()
+    if sizes is not None:
+        node = places._read()
+        sizes.bins[id(node)] = count
+        sizes.kept.append(node)
+    return count
 
 
 def length_of(x: Any) -> Dim | None:

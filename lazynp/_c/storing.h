@@ -559,9 +559,40 @@ end:
     return !done && PyErr_Occurred() ? -1 : done;
 }
 
+/* Whether the caller names `shuffle`, so that Python has a look: see `_shuffled`. */
+static int may_be_shuffling(void)
+{
+    static PyCodeObject *last;
+    static int found;
+    PyFrameObject *frame = PyEval_GetFrame();
+    PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
+    if (code && code != last) {
+        PyObject *names = PyObject_GetAttrString((PyObject *)code, "co_names");
+        PyObject *name = names ? PyUnicode_FromString("shuffle") : NULL;
+        found = name && PySequence_Contains(names, name) == 1;
+        PyErr_Clear();
+        Py_XDECREF(name);
+        Py_XDECREF(names);
+        Py_XSETREF(last, (PyCodeObject *)Py_NewRef((PyObject *)code));
+    }
+    Py_XDECREF(code);
+    return code && found;
+}
+
+/* Whether the value is a view of the array that it is stored in, by an int. */
+static inline int is_row_of_it(PyObject *self, PyObject *index, PyObject *value)
+{
+    if (!PyLong_CheckExact(index) || !is_array(value) || OF(value, Array, _base) == Py_None)
+        return 0;
+    return OF(value, Array, _base) == self || OF(value, Array, _base) == OF(self, Array, _base);
+}
+
 static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
+    if (PyVectorcall_NARGS(nargsf) == 3 && is_handle(args[0]) &&
+        is_row_of_it(args[0], args[1], args[2]) && may_be_shuffling())
+        return hand_on(front, args, nargsf, names);
     if (PyVectorcall_NARGS(nargsf) != 3 || names || !nothing_staged() || !is_handle(args[0]) ||
         OF(args[0], Array, _flags) != Py_None)
         return hand_on(front, args, nargsf, names);

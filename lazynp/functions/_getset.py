@@ -64,6 +64,7 @@ from lazynp.functions._one_element import element_of, element_there
 from lazynp.functions._operands import cast
 from lazynp.functions._parts import part, store_part
 from lazynp.functions._refused import FAULTS, wrong_index
+from lazynp.functions._shuffled import refuse_shuffling
 from lazynp.functions._stores import (
     host_index,
     is_same_view,
@@ -298,9 +299,11 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     The cases, in order: the second half of `x[i] += v`; one element of memory nobody else can see;
     whatever the back end stores eagerly; host dtypes; a recorded slice; an advanced index.
     """
-    if type(value) is NDArray and value._base is self and self._flags is None:
-        if is_same_view(self, index, value):
+    if type(value) is NDArray and value._base is not None:
+        if value._base is self and self._flags is None and is_same_view(self, index, value):
             return
+        if value._base is self or value._base is self._base:
+            refuse_shuffling(_getframe(1))
     index, axes = element_index(index)
     if axes and self._base is None and self._flags is None and not staged:
         if store_element(self, index, axes, value):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._dimensions import length_of
+from lazynp._dimensions import bins_of, length_of, note_bins
 from lazynp._extents import known_empty
 from lazynp._flush import host_value
 from lazynp._sizes import Size, largest
@@ -83,9 +83,11 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0, *, length: Any 
 
 def _counted_length(places: Array, least: int) -> Any:
     """The length that these numbers decide, as a size; None where it may not be one."""
-    last = reductions.max(cast(places, _INT64), initial=-1)
-    found = length_of(last)
-    return None if found is None else largest(found + 1, least)
+    found = bins_of(places)
+    if found is None:
+        last = length_of(reductions.max(cast(places, _INT64), initial=-1))
+        found = None if last is None else note_bins(places, last + 1)
+    return None if found is None else largest(found, least)
 
 
 _NEGATIVE = "'list' argument must have no negative elements"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from lazynp._array import Array, from_host, new_array
-from lazynp._dimensions import count_of
+from lazynp._dimensions import count_of, note_bins
 from lazynp._extents import known_empty
 from lazynp._flush import host_value
 from lazynp._sizes import is_size
@@ -99,7 +99,10 @@ def unique(
         wanted.append(parts.first())
     if return_inverse:
         inverse = parts.inverse()
-        wanted.append(inverse if along else shaping.reshape(inverse, shape=x.shape))
+        inverse = inverse if along else shaping.reshape(inverse, shape=x.shape)
+        if is_size(count := parts.values.aval.shape[0]):
+            note_bins(inverse, count)
+        wanted.append(inverse)
     if return_counts:
         wanted.append(parts.counts())
     return wanted[0] if len(wanted) == 1 else tuple(wanted)

@@ -221,3 +221,32 @@ def test_unique_rows_of_a_fixed_number() -> None:
     values, counts = np.unique(x, return_counts=True, axis=0, size=3, fill_value=9)
     numpy.testing.assert_array_equal(values, [[0, 3], [2, 1], [9, 9]])
     numpy.testing.assert_array_equal(counts, [1, 2, 0])
+
+
+BINNED: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "means": lambda np, x, i: np.bincount(i, weights=x) / np.bincount(i),
+    "products": lambda np, x, i: np.bincount(i, x) * np.bincount(i, x * x),
+    "less their means": lambda np, x, i: x - (np.bincount(i, x) / np.bincount(i))[i],
+    "at least five": lambda np, x, i: (
+        np.bincount(i, x, minlength=5) / np.maximum(np.bincount(i, minlength=5), 1)
+    ),
+    "of groups": lambda np, x, i: np.bincount(np.unique(i, return_inverse=True)[1], x)
+    / np.unique(i, return_counts=True)[1].sum(),
+    "groups": lambda np, x, i: (
+        lambda found: found[0] * np.bincount(found[1], x) / found[2]
+    )(np.unique(i, return_inverse=True, return_counts=True)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BINNED)
+def test_bins_of_the_same_places_have_one_size(name: str) -> None:
+    f = BINNED[name]
+    jitted = np.jit(lambda x, i: f(np, x, i))
+    x = numpy.array([0.3, 1.7, -0.4, 2.2])
+    with numpy.errstate(invalid="ignore"):
+        for i in ([0, 1, 0, 1], [3, 0, 3, 0], [5, 5, 1, 0], [0, 0, 0, 0]):
+            numpy.testing.assert_array_equal(jitted(x, numpy.array(i)), f(numpy, x, numpy.array(i)))
+    gradient = np.jit(np.grad(lambda x, i: np.nansum(f(np, x, i))))
+    wanted = np.grad(lambda x, i: np.nansum(f(np, x, i)))
+    i = numpy.array([0, 1, 0, 1])
+    numpy.testing.assert_allclose(gradient(x, i), wanted(x, i), rtol=1e-12)

@@ -11,13 +11,20 @@ from typing import Any
 
 import numpy.random as _numpy
 
+from lazynp.functions._checks import traced as _traced
 from lazynp.functions._host import hosted as _hosted, to_host as _to_host
+from lazynp.functions._traced_draws import rule_of as _rule_of, shuffled as _shuffled
 from lazynp.functions.keys import (
     Key as Key,
     fold_in as fold_in,
     key as key,
     split as split,
 )
+
+
+def _sampled(method: Any) -> Any:
+    return _hosted(method, _rule_of(method.__name__))
+
 
 get_bit_generator = _numpy.get_bit_generator  # type: ignore[attr-defined]
 set_bit_generator = _numpy.set_bit_generator  # type: ignore[attr-defined]
@@ -34,27 +41,27 @@ beta = _hosted(_numpy.beta)
 binomial = _hosted(_numpy.binomial)
 bytes = _hosted(_numpy.bytes)
 chisquare = _hosted(_numpy.chisquare)
-choice = _hosted(_numpy.choice)
+choice = _sampled(_numpy.choice)
 dirichlet = _hosted(_numpy.dirichlet)
-exponential = _hosted(_numpy.exponential)
+exponential = _sampled(_numpy.exponential)
 f = _hosted(_numpy.f)
-gamma = _hosted(_numpy.gamma)
+gamma = _sampled(_numpy.gamma)
 geometric = _hosted(_numpy.geometric)
 get_state = _hosted(_numpy.get_state)
-gumbel = _hosted(_numpy.gumbel)
+gumbel = _sampled(_numpy.gumbel)
 hypergeometric = _hosted(_numpy.hypergeometric)
-laplace = _hosted(_numpy.laplace)
-logistic = _hosted(_numpy.logistic)
-lognormal = _hosted(_numpy.lognormal)
+laplace = _sampled(_numpy.laplace)
+logistic = _sampled(_numpy.logistic)
+lognormal = _sampled(_numpy.lognormal)
 logseries = _hosted(_numpy.logseries)
 multinomial = _hosted(_numpy.multinomial)
 multivariate_normal = _hosted(_numpy.multivariate_normal)
 negative_binomial = _hosted(_numpy.negative_binomial)
 noncentral_chisquare = _hosted(_numpy.noncentral_chisquare)
 noncentral_f = _hosted(_numpy.noncentral_f)
-normal = _hosted(_numpy.normal)
+normal = _sampled(_numpy.normal)
 pareto = _hosted(_numpy.pareto)
-permutation = _hosted(_numpy.permutation)
+permutation = _sampled(_numpy.permutation)
 poisson = _hosted(_numpy.poisson)
 power = _hosted(_numpy.power)
 rand = _hosted(_numpy.rand)
@@ -64,7 +71,7 @@ random = _hosted(_numpy.random)
 random_integers = _hosted(_numpy.random_integers)
 random_sample = _hosted(_numpy.random_sample)
 ranf = _hosted(_numpy.ranf)
-rayleigh = _hosted(_numpy.rayleigh)
+rayleigh = _sampled(_numpy.rayleigh)
 sample = _hosted(_numpy.sample)
 seed = _hosted(_numpy.seed)
 set_state = _hosted(_numpy.set_state)
@@ -74,7 +81,7 @@ standard_gamma = _hosted(_numpy.standard_gamma)
 standard_normal = _hosted(_numpy.standard_normal)
 standard_t = _hosted(_numpy.standard_t)
 triangular = _hosted(_numpy.triangular)
-uniform = _hosted(_numpy.uniform)
+uniform = _sampled(_numpy.uniform)
 vonmises = _hosted(_numpy.vonmises)
 wald = _hosted(_numpy.wald)
 weibull = _hosted(_numpy.weibull)
@@ -101,13 +108,16 @@ class _Sampler:
         method = getattr(self._generator, name)
         if not callable(method):
             return method
-        made = self.__dict__[name] = _hosted(method)
+        made = self.__dict__[name] = _sampled(method)
         return made
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """Shuffle in place. See `numpy.random.Generator.shuffle`."""
         if not hasattr(x, "_read"):
             self._generator.shuffle(x, axis) if axis else self._generator.shuffle(x)
+            return
+        if _traced(x):
+            x[...] = _shuffled(self._generator, x, axis)
             return
         host = _to_host(x).copy()
         self._generator.shuffle(host, axis) if axis else self._generator.shuffle(host)
@@ -159,6 +169,9 @@ def shuffle(x: Any) -> None:
     """Shuffle in place, with the global state. See `numpy.random.shuffle`."""
     if not hasattr(x, "_read"):
         _numpy.shuffle(x)
+        return
+    if _traced(x):
+        x[...] = _shuffled(_numpy, x)
         return
     host = _to_host(x).copy()
     _numpy.shuffle(host)

@@ -112,14 +112,20 @@ def _lying_as_numpys(memory: np.ndarray[Any, Any], out: Array) -> np.ndarray[Any
     return gaps
 
 
-def hosted(function: Callable[P, Any]) -> Callable[P, Any]:
-    """Wrap a NumPy function so that it computes the arguments and returns Arrays."""
+def hosted(
+    function: Callable[P, Any], of_traced: Callable[..., Any] | None = None
+) -> Callable[P, Any]:
+    """Wrap a NumPy function so that it computes the arguments and returns Arrays.
+
+    of_traced: gives the result for arguments that cannot be computed, or None.
+    """
     name = getattr(function, "__name__", str(function))
     HOSTED.add(name)
 
     @functools.wraps(function, updated=())
     def call(*args: P.args, **kwargs: P.kwargs) -> Any:
-        return host_call(function, *args, **kwargs)
+        out = None if of_traced is None else of_traced(function, args, kwargs)
+        return host_call(function, *args, **kwargs) if out is None else out
 
     call.__doc__ = f"`numpy.{name}`, run by NumPy on the values of its arguments."
     call.__module__, call.__qualname__ = _room(call.__module__), name  # so that pickle finds it

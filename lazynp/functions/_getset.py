@@ -303,7 +303,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         if value._base is self and self._flags is None and is_same_view(self, index, value):
             return
         if value._base is self or value._base is self._base:
-            refuse_shuffling(_getframe(1))
+            refuse_shuffling(index, _getframe(1))
     index, axes = element_index(index)
     if axes and self._base is None and self._flags is None and not staged:
         if store_element(self, index, axes, value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from typing import Any
 
@@ -39,3 +40,12 @@ def test_ours_shuffles_rows() -> None:
     np.random.default_rng(0).shuffle(x)
     default_rng(0).shuffle(wanted)
     assert x.tolist() == wanted.tolist()
+
+
+def test_other_stores_of_rows_are_no_shuffling() -> None:
+    x = np.arange(8.0).reshape(4, 2)
+    np.random.default_rng(0).shuffle(np.arange(3))
+    x.__setitem__(0, x[1])
+    x.__setitem__(slice(1, 3), x[2:])
+    operator.setitem(x, 3, x[0])
+    assert x.tolist() == [[2, 3], [4, 5], [6, 7], [2, 3]]

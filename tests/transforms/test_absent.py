@@ -471,7 +471,7 @@ def test_other_uses_of_none_are_errors_where_it_is_none(f: Any) -> None:
     jitted = np.jit(f)
     some, none = numpy.linspace(0.6, 1, 5), numpy.linspace(0, 1, 5)
     assert float(jitted(np.asarray(some))) == f(some)
-    with pytest.raises(TypeError, match="`r` is None"):
+    with pytest.raises(TypeError, match="is None, "):
         float(jitted(np.asarray(none)))
 
 
@@ -480,7 +480,7 @@ def test_a_result_that_may_be_none() -> None:
     jitted = np.jit(returned_or_one)
     assert float(jitted(np.asarray([1.0, 2.0]))) == 2.0
     assert float(jitted(np.asarray([1.0, -2.0]))) == 1.0
-    with pytest.raises(TypeError, match="`a` is None"):
+    with pytest.raises(TypeError, match="the result is None"):
         float(jitted(np.asarray([-1.0, 2.0])))
 
 
@@ -488,27 +488,6 @@ def test_a_result_that_may_be_none() -> None:
 @pytest.mark.parametrize("x", [1.0, 0.0, -1.0])
 def test_a_while_whose_rounds_raise(f: Any, x: float) -> None:
     assert numbers(np.jit(f), np.asarray([x])) == numbers(f, numpy.array([x]))
-
-
-def hot(x: Any, t: Any) -> Any:
-    a = b = None
-    for v in x:
-        if v > t:
-            a = v
-        elif v == t:
-            b = v
-    if a is not None:
-        return a
-    return b
-
-
-def test_calls_that_become_programs_give_none() -> None:
-    """Nobody has asked for a program here: what none of them can do is Python's."""
-    x, limits = np.arange(500) / 7, (0.0, 3000.0, -300.0, 5 / 7)
-    wanted = [hot(numpy.arange(500) / 7, t) for t in limits]
-    for _ in range(40):
-        for t, want in zip(limits, wanted, strict=True):
-            assert hot(x, t) == want
 
 
 def test_none_and_unbound_do_not_mix() -> None:

@@ -12,6 +12,7 @@ from lazynp.transforms.control._calls import (
     PURE,
     bounds_only,
     call,
+    call_or_none,
     converted,
     is_rewritten,
     is_users,
@@ -25,7 +26,6 @@ from lazynp.transforms.control._choice import (
     choose,
     not_,
     or_,
-    raised,
     result,
     tested,
 )
@@ -33,7 +33,7 @@ from lazynp.transforms.control._handlers import catches, catching, caught, depth
 from lazynp.transforms.control._known import arithmetic, augmented
 from lazynp.transforms.control._loops import for_, while_
 from lazynp.transforms.control._membership import within
-from lazynp.transforms.control._messages import message
+from lazynp.transforms.control._messages import message, raised
 from lazynp.transforms.control._names import binds, jumps, names
 from lazynp.transforms.control._numbers import STANDING
 from lazynp.transforms.control._places import changed, kept_inside, own
@@ -71,9 +71,9 @@ class _Operators:
 
 
 for _function in (
-    absent, and_, arithmetic, assert_, augmented, branch, call, catches, catching, caught, chain,
-    changed, choose, depth, equals, for_, fresh, item, load, message, not_, or_, own, present,
-    raised, reduced, result, sequence, summed, surely, tested, text, while_, within,
+    absent, and_, arithmetic, assert_, augmented, branch, call, call_or_none, catches, catching,
+    caught, chain, changed, choose, depth, equals, for_, fresh, item, load, message, not_, or_,
+    own, present, raised, reduced, result, sequence, summed, surely, tested, text, while_, within,
 ):  # fmt: skip
     _made: Any = staticmethod(_function)  # type: ignore[arg-type]
     setattr(_Operators, _function.__name__, _made)

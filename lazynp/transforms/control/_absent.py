@@ -20,6 +20,7 @@ from lazynp.primitives import elementwise
 from lazynp.transforms._stack import argument_node, result_handle
 from lazynp.transforms.control._state import (
     UNBOUND,
+    VALUE,
     CannotStage,
     Maybe,
     cells_of,
@@ -167,7 +168,11 @@ def is_none_kind(name: str, first: Any, second: Any, line: int) -> bool:
     """Whether the variable that two paths leave like this may hold None; else it may be unbound."""
     kinds = [v.none if type(v) is Maybe else v is None for v in (first, second)
              if v is UNBOUND or v is None or type(v) is Maybe]  # fmt: skip
-    if len(set(kinds)) > 1 and (session.strict is not None or UNBOUND in (first, second)):
+    if (
+        len(set(kinds)) > 1
+        and name != VALUE
+        and (session.strict is not None or UNBOUND in (first, second))
+    ):
         raise CannotStage(f"line {line}: {quoted(name)} may be None, and may be unbound")
     return any(kinds)  # where it is unbound and read, Python raises an error
 

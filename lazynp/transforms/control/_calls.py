@@ -336,6 +336,23 @@ def call(function: Any) -> Any:
     return making(function) or function if isinstance(function, type) else function
 
 
+def call_or_none(function: Any) -> Any:
+    """The same where the call may give a `Maybe`: what it gives is compared with None."""
+    made = call(function)
+    code = getattr(getattr(made, "__func__", made), "__code__", None)
+    if code is None or RUNTIME not in code.co_freevars:  # not rewritten
+        return made
+
+    def calling(*args: Any, **kwargs: Any) -> Any:
+        session.takes_none.append(code)
+        try:
+            return made(*args, **kwargs)
+        finally:
+            session.takes_none.pop()
+
+    return calling
+
+
 def _transforms(function: FunctionType) -> bool:
     return (function.__module__ or "").startswith("lazynp.transforms.")
 

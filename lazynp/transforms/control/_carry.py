@@ -27,6 +27,7 @@ from lazynp.transforms.control._sharing import Group, containers, is_merged, mad
 from lazynp.transforms.control._starts import Blank, Enlarged, Recast, cast
 from lazynp.transforms.control._state import (
     UNBOUND,
+    VALUE,
     CannotStage,
     Maybe,
     bind,
@@ -291,8 +292,9 @@ class Carry:
 
     def _first(self, n: str, v: Any, none: bool = False) -> None:
         """A variable that was not bound before the loop, or None."""
-        if v is UNBOUND:
+        if v is UNBOUND or v is None and n == VALUE:
             return
+        none = none or n == VALUE
         inner = v.value if type(v) is Maybe else v
         leaves, tree = tree_flatten(inner)
         if not leaves or not all(map(numeric, leaves)):

@@ -6,6 +6,7 @@ A branch that raises an exception becomes a check of the test: the program raise
 from __future__ import annotations
 
 import operator
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ from lazynp.transforms.control._absent import (
 from lazynp.transforms.control._divided import decided
 from lazynp.transforms.control._joining import apart, common_dtype, lossy
 from lazynp.transforms.control._membership import within
-from lazynp.transforms.control._messages import check_with_message
+from lazynp.transforms.control._messages import check_with_message, raised
 from lazynp.transforms.control._places import new_places, noting
 from lazynp.transforms.control._sharing import (
     Group,
@@ -51,13 +52,14 @@ from lazynp.transforms.control._sharing import (
 )
 from lazynp.transforms.control._state import (
     UNBOUND,
+    VALUE,
     CannotStage,
     Cells,
     Maybe,
     bind,
     bind_all,
     cells_of,
-    mark_raised,
+    load,
     numbers,
     numeric,
     quoted,
@@ -105,7 +107,7 @@ def branch(
 def choose(
     test: Any, then: Callable[[], Any], other: Callable[[], Any], line: int, optional: bool = False
 ) -> Any:
-    """`then() if test else other()`. optional: it may be None."""
+    """`then() if test else other()`, which is None at times if `optional`."""
     test = _known(test)
     if not undecided(test):
         return then() if test else other()
@@ -130,9 +132,9 @@ def _either(first: Any, second: Any, line: int, ends: bool) -> Any:
     """`first and second`, if `ends`; else `first or second`."""
     if not undecided(first):
         return second() if bool(first) is ends else first
-    asked = Asked(second, ends)
-    sides = (asked, lambda: first) if ends else (lambda: first, asked)
-    out = choose(first, *sides, line)
+    asked: Any = Asked(second, ends)
+    then, other = (asked, lambda: first) if ends else (lambda: first, asked)
+    out = choose(first, then, other, line)
     if asked.settles and first.dtype == np.bool_:  # `first and False`
         return not ends
     return both_facts(out, first, asked.known, ends)
@@ -167,14 +169,6 @@ def chain(left: Any, line: int, *steps: tuple[str, Callable[[], Any]]) -> Any:
     return and_(first, lambda: chain(right, line, *rest), line) if rest else first
 
 
-def raised(error: Any) -> Any:
-    """The exception of a `raise`."""
-    if isinstance(error, type):
-        error = error()
-    mark_raised(error)
-    return error
-
-
 def assert_(test: Any, message: Callable[[], Any] | None) -> None:
     if undecided(test):
         text = "" if message is None else str(message())
@@ -187,15 +181,16 @@ def assert_(test: Any, message: Callable[[], Any] | None) -> None:
 def result(returned: Any, value: Callable[[], Any], ends: bool, line: int) -> Any:
     """The result of a function. ends: every path returns; else `returned` says whether one did."""
     unsure = not ends and undecided(returned)
-    if not ends and not unsure and not returned:
+    if not (ends or unsure or returned):
         return None
     out = value()
     out = out.value if type(out) is Maybe and not out.none else out
-    unsure = unsure or type(out) is Maybe
+    if session.takes_none and session.takes_none[-1] is sys._getframe(1).f_code:
+        return Maybe(out, returned, True) if unsure and numeric(out) else out
+    out = load(out, VALUE)
     if unsure and out is not None:
-        raise CannotStage(
-            f"the function at line {line} returns a value or None, depending on a traced value"
-        )
+        raise CannotStage(f"the function at line {line} returns a value or None, as traced "
+                          "values decide")  # fmt: skip
     return out
 
 
@@ -356,6 +351,8 @@ def _joined(
     made: the lists and dicts that the branches have made. optional: it may be None.
     """
     a, b = first[0], second[0]
+    if name == VALUE and all(x is None or x is UNBOUND for x in (a, b)):
+        return (lambda handles: None), []
     if a is b:
         return (lambda handles: a), []
     if a is UNBOUND or b is UNBOUND or Maybe in (type(a), type(b)) or (

@@ -27,9 +27,10 @@ from lazynp.transforms.control._names import (
     names,
     thrown,
 )
+from lazynp.transforms.control._state import VALUE
 from lazynp.transforms.control._trees import copied
 
-RETURNED, VALUE = ".returned", ".value"
+RETURNED = ".returned"
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,9 @@ class Jumps:
         if not self._gives:
             return [*first, *made]
         facts = ast.Constant(ends), ast.Constant(body[0].lineno)
-        last = ast.Return(call("result", name(RETURNED), thunk(name(VALUE)), *facts))
+        result = call("result", name(RETURNED), thunk(name(VALUE)), *facts)
+        result.of_operator = True  # type: ignore[attr-defined]
+        last = ast.Return(result)
         return [*first, *made, ast.copy_location(last, body[-1])]
 
     def block(self, statements: Sequence[ast.stmt], flags: Flags) -> list[ast.stmt]:

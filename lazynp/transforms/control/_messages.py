@@ -10,7 +10,7 @@ from typing import Any
 
 from lazynp._recorder import local
 from lazynp.primitives.checks import check_later
-from lazynp.transforms.control._state import CannotStage, session, text, undecided
+from lazynp.transforms.control._state import CannotStage, mark_raised, session, text, undecided
 
 _MARK = re.compile("\0(\\d+)\0")
 
@@ -60,3 +60,11 @@ def check_with_message(bad: Any, kind: type[Exception], said: str, depth: int) -
     if "{}" in said:
         raise CannotStage("a traced value is formatted beside {}")
     check_later(bad, kind, _MARK.sub("{}", said), value)
+
+
+def raised(error: Any) -> Any:
+    """The exception of a `raise`."""
+    if isinstance(error, type):
+        error = error()
+    mark_raised(error)
+    return error

@@ -15,12 +15,15 @@ def optional_names(given: ast.arguments, body: Sequence[ast.stmt]) -> set[str]:
                 *zip(given.kwonlyargs, given.kw_defaults, strict=True)]  # fmt: skip
     found = {a.arg for a, d in defaults if is_none(d)}
     again = []
+    tested = {name for n in inside(body) if (name := _asked_for_none(n)) is not None}
     for s in inside(body):
         if not isinstance(s, ast.Assign):
             continue
         value = s.value
         if any(map(is_none, value.elts if isinstance(value, ast.Tuple) else _ends(value))):
             found |= names(s).stores
+        if isinstance(value, ast.Call) and _are_names(s):
+            found |= names(s).stores & tested
         if may_pass_none(s):
             again.append(s)
     for _ in again:
@@ -31,9 +34,23 @@ def optional_names(given: ast.arguments, body: Sequence[ast.stmt]) -> set[str]:
 
 
 def may_pass_none(node: ast.Assign) -> bool:
-    """Whether it is `y = x`, or `y = a if test else b`: y is None where what it gets is."""
-    value, plain = node.value, all(isinstance(t, ast.Name) for t in node.targets)
-    return plain and (isinstance(value, ast.Name) or any(map(is_none, _ends(value)[1:])))
+    """Whether it is `y = x`, `y = f()`, or `y = a if test else b`: y is None where that is."""
+    value = node.value
+    some = isinstance(value, (ast.Name, ast.Call)) or any(map(is_none, _ends(value)[1:]))
+    return some and _are_names(node)
+
+
+def _are_names(node: ast.Assign) -> bool:
+    return all(isinstance(t, ast.Name) for t in node.targets)
+
+
+def _asked_for_none(node: ast.AST) -> str | None:
+    """The x of `x is None` and `x is not None`; None for other nodes."""
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not is_none(node.comparators[0]):
+        return None
+    if not isinstance(node.ops[0], (ast.Is, ast.IsNot)) or not isinstance(node.left, ast.Name):
+        return None
+    return node.left.id
 
 
 def _ends(value: ast.expr) -> list[ast.expr]:

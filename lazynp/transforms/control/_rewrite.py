@@ -29,6 +29,7 @@ from lazynp.transforms.control._optional import is_none, may_pass_none, optional
 from lazynp.transforms.control._plainer import plainer, without_annotations
 from lazynp.transforms.control._raising import Raising
 from lazynp.transforms.control._reductions import Reductions
+from lazynp.transforms.control._state import VALUE
 from lazynp.transforms.control._trees import constant, copied, located, stored
 
 _REFUSED = (
@@ -102,8 +103,9 @@ class _Function:
         self._locals = everything.stores | parameters
         self._live = Liveness(everything.later & self._locals)
         self._written: set[str] = set()  # names of arrays that are written from here on
-        self._optional = optional & self._locals
-        unsure = (unsure - self._locals) | _unsure(self._body, parameters) | self._optional
+        self._optional = (optional | {VALUE}) & self._locals
+        unsure = (unsure - self._locals) | _unsure(self._body, parameters)
+        unsure |= self._optional - {VALUE}
         self._expressions = _Expressions(unsure, self._optional)
         self._parts = 0
         self._shared: set[str] = set()  # variables that inner functions bind
@@ -290,11 +292,19 @@ class _Expressions(ast.NodeTransformer):
         """`y = x` is None where x is."""
         value = node.value
         if may_pass_none(node) and names(node).stores <= self._optional:
-            if isinstance(value, ast.IfExp):
+            if isinstance(value, (ast.IfExp, ast.Call)):
                 value.of_optional = True  # type: ignore[attr-defined]
             elif value.id in self._optional:  # type: ignore[attr-defined]
                 return node
         return self.generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        """`return x`, where x may be None."""
+        if not (isinstance(node.value, ast.Name) and node.value.id in self._optional - {VALUE}):
+            return self.generic_visit(node)
+        facts = ast.Constant(True), ast.Constant(node.lineno)
+        node.value = self._call(node.value, "result", ast.Constant(True), thunk(node.value), *facts)
+        return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         if binds(node):
@@ -357,7 +367,8 @@ class _Expressions(ast.NodeTransformer):
         if getattr(node, "of_error", False):  # "...".format(i)
             node.args = [self._call(a, "message", a) for a in node.args]
         if not getattr(node, "of_operator", False):
-            node.func = self._call(node.func, "call", node.func)
+            kind = "call_or_none" if getattr(node, "of_optional", False) else "call"
+            node.func = self._call(node.func, kind, node.func)
         return node
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:

@@ -33,6 +33,7 @@ Cells = dict[str, CellType]
 operators: list[Any] = []  # the namespace that the rewritten code calls
 # makes what a loop carries in place of an array whose shape changes: `functions._resized.window_of`
 window_makers: list[Any] = []
+VALUE = ".value"  # the variable of what a function returns
 LIMIT = 2000  # equations that unrolling may add where a loop should have been staged
 _KNOWN = 50e3  # microseconds of computing, by estimate, for a value that a trace asks for
 
@@ -80,6 +81,7 @@ class Session(threading.local):
         self.within: dict[int, Any] = {}  # by id: jitted functions that are being traced, plain
         self.recursive = 0  # calls of functions, by themselves, deep in staged bodies
         self.picks: dict[int, Any] = {}  # by id of an array that a branch has picked: see there
+        self.takes_none: list[Any] = []  # codes of functions that are called where None is taken
         self.facts: dict[int, Any] = {}  # by id of a test: what it says of variables (`_absent`)
         self.until = math.inf  # seconds of this thread's when tracing ends, finished or not
         self.most = math.inf  # operations, those included that nobody uses
@@ -139,7 +141,7 @@ class Session(threading.local):
         self.scopes, self.shown = {}, []
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
         self.handlers, self.picks, self.stores, self.places = [], {}, None, {}
-        self.merged, self.facts = {}, {}
+        self.merged, self.facts, self.takes_none = {}, {}, []
         outermost, self.recursive, self.within = not self.within, 0, self.within | within
         try:
             yield
@@ -356,8 +358,9 @@ def _present(value: Maybe, name: str) -> Any:
     if not isinstance(value.flag, Array):
         return value.value if value.flag else None
     if session.strict is not None:
-        raise CannotStage(f"line {user_line()}: `{name}` may be None where it is used")
+        raise CannotStage(f"line {user_line()}: {quoted(name)} may be None where it is used")
     text = f"`{name}` is None, and a traced function uses it other than in `{name} is None`"
+    text = "the result is None, which a program cannot give" if name == VALUE else text
     check_later(elementwise.logical_not(value.flag), TypeError, text)
     return value.value
 

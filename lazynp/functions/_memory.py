@@ -21,6 +21,8 @@ from lazynp._flush import host_value
 from lazynp._node import CODE, LENT, leaf
 from lazynp._recorder import local, staged
 from lazynp._strides import copied_order, in_order, writeable
+from lazynp.functions import rounding
+from lazynp.functions._checks import traced
 from lazynp.functions._construct import copy
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._operands import check_writeable
@@ -191,6 +193,16 @@ def _of_scalar(name: str) -> Any:
     return method
 
 
+_rounded = _of_scalar("__round__")
+
+
+def _round(self: Array, ndigits: Any = None) -> Any:
+    """Python's `round`: an int, or a Scalar."""
+    if not traced(self):
+        return _rounded(self) if ndigits is None else _rounded(self, ndigits)
+    return int(rounding.round(self)) if ndigits is None else rounding.round(self, ndigits)
+
+
 _NUMBER = ("as_integer_ratio", "bit_count", "denominator", "hex", "is_integer", "numerator")
 
 
@@ -232,6 +244,6 @@ SCALAR_METHODS = {
     "__ceil__": _of_scalar("__ceil__"),
     "__floor__": _of_scalar("__floor__"),
     "__getattr__": _number,
-    "__round__": _of_scalar("__round__"),
+    "__round__": _round,
     "__trunc__": _of_scalar("__trunc__"),
 }

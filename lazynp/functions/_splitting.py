@@ -66,8 +66,9 @@ def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
     try:
         len(sections)
     except TypeError:
-        uneven = ValueError("array split does not result in an equal division")
-        require_all((-(ary.shape[axis] % sections),), lambda _: uneven, None)
+        # (an exception in a variable would refer to itself, and keep the array)
+        uneven = "array split does not result in an equal division"
+        require_all((-(ary.shape[axis] % sections),), lambda _: ValueError(uneven), None)
         if is_size(ary.shape[axis]):
             return _evenly(viewable(ary), int(sections), axis)
     return array_split(ary, sections, axis)

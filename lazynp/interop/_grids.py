@@ -42,12 +42,13 @@ def regular_grid_at(self: Any, xi: Any, method: Any = None, **options: Any) -> A
         refuse("RegularGridInterpolator", f"method={method!r}")
     data = np.asarray(self.values) if kept is None else kept
     grid = [numpy.asarray(p, float) for p in self.grid]
-    if isinstance(xi, (tuple, list)) and len(xi) == len(grid):
+    xi = xi[0] if isinstance(xi, tuple) and len(xi) == 1 else xi
+    if isinstance(xi, tuple):
         axes = np.broadcast_arrays(*inexact(*xi))
         places = np.stack(axes, axis=-1)
     else:
-        (places,) = inexact(xi)
-        places = places[..., None] if len(grid) == 1 and places.ndim == 1 else places
+        (places,) = inexact(np.asarray(xi))
+        places = places.reshape(-1, len(grid)) if places.ndim == 1 else places
     at = np.stop_gradient(places)
     low, high = numpy.array([p[0] for p in grid]), numpy.array([p[-1] for p in grid])
     outside = ((at < low) | (at > high)).any(axis=-1)

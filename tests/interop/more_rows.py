@@ -166,6 +166,7 @@ OTHERS: dict[str, Row] = {
     "RegularGridInterpolator values": lambda x: _grid(x[:, None] * G)(
         numpy.array([[0.3, 1.2], [2.9, 3.5], [1.0, 2.0]])
     ),
+    "RegularGridInterpolator one place": lambda x: _grid(x[:, None] * G)(numpy.array([1.5, 0.3])),
     "RegularGridInterpolator places": lambda x: _grid(G)(numpy.stack([x, x + 0.4], axis=-1)),
     "RegularGridInterpolator more": lambda x: scipy.interpolate.RegularGridInterpolator(
         ([2.0, 1.0, 0.0, -2.0],), x[:, None] * G, bounds_error=False

@@ -284,11 +284,14 @@ def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: An
     return result
 
 
+_ROOMS = {"numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks", "numpy.lib.scimath"}
+
+
 def _counterpart(function: Any) -> Any:
-    """Our function for a function of numpy, numpy.linalg or numpy.fft; or None."""
+    """Our function for a function of numpy or of a room of it; or None."""
     if function.__module__ == "numpy":
         return find(function.__name__, _OF_NUMPY)
-    if function.__module__ in ("numpy.linalg", "numpy.fft"):
+    if function.__module__ in _ROOMS:
         room = sys.modules.get("lazynp" + function.__module__.removeprefix("numpy"))
         return getattr(room, function.__name__, None)
     return None

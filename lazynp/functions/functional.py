@@ -204,7 +204,7 @@ def _content(cell: Any) -> Any:
         return None
 
 
-_MODULES = ("linalg", "fft", "random")
+_MODULES = ("linalg", "fft", "random", "lib", "lib.stride_tricks", "lib.scimath")
 _SERIES = "numpy.polynomial"
 
 
@@ -222,7 +222,8 @@ def _counterpart(value: Any) -> Any:
     if isinstance(value, ModuleType):
         if value.__name__.startswith(_SERIES):
             return _series(value.__name__)
-        return next((getattr(lazy, n) for n in _MODULES if value.__name__ == f"numpy.{n}"), None)
+        name = value.__name__.removeprefix("numpy.")
+        return import_module(f"lazynp.{name}") if name in _MODULES else None
     where = getattr(value, "__module__", None) or ""
     if where.startswith(_SERIES):
         return getattr(_series(where), getattr(value, "__name__", ""), None)
@@ -231,4 +232,6 @@ def _counterpart(value: Any) -> Any:
     name = getattr(value, "__name__", None)
     if isinstance(name, str) and getattr(np, name, None) is value:
         return getattr(lazy, name, None)
+    if isinstance(name, str) and where in ("numpy.lib.stride_tricks", "numpy.lib.scimath"):
+        return getattr(import_module(where.replace("numpy", "lazynp", 1)), name, None)
     return next((f for find in elsewhere if (f := find(value)) is not None), None)

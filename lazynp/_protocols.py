@@ -292,7 +292,7 @@ def _counterpart(function: Any) -> Any:
     if function.__module__ == "numpy":
         return find(function.__name__, _OF_NUMPY)
     if function.__module__ in _ROOMS:
-        room = sys.modules.get("lazynp" + function.__module__.removeprefix("numpy"))
+        room = import_module("lazynp" + function.__module__.removeprefix("numpy"))
         return getattr(room, function.__name__, None)
     return None
 

@@ -135,15 +135,13 @@ def known_size(x: Any) -> Dim | None:
 
 
 def bins_of(places: Any) -> Dim | None:
-    """How many places there are up to the largest of these, where that is a size; each array of
-    places has one.
-    """
+    """One more than the largest of these places, where that is known to be a size."""
     sizes = table()
     return None if sizes is None else sizes.bins.get(id(places._read()))
 
 
 def note_bins(places: Any, count: Dim) -> Dim:
-    """These places are less than `count`, and one of them is the last, unless there are none."""
+    """Note that one more than the largest of these places is `count`: 0, if there are none."""
     sizes = table()
     if sizes is not None:
         node = places._read()

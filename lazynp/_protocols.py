@@ -62,6 +62,7 @@ from lazynp.functions._selected import Selection
 from lazynp.functions._ufunc import ufunc
 from lazynp.functions._vectorized import python_function
 from lazynp.functions._with_size import function_again, ufunc_again, with_size
+from lazynp.functions.functional import room_of
 from lazynp.transforms.control._state import window_makers
 
 _ROOMS = (
@@ -284,17 +285,12 @@ def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: An
     return result
 
 
-_ROOMS = {"numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks", "numpy.lib.scimath"}
-
-
 def _counterpart(function: Any) -> Any:
     """Our function for a function of numpy or of a room of it; or None."""
     if function.__module__ == "numpy":
         return find(function.__name__, _OF_NUMPY)
-    if function.__module__ in _ROOMS:
-        room = import_module("lazynp" + function.__module__.removeprefix("numpy"))
-        return getattr(room, function.__name__, None)
-    return None
+    room = room_of(function.__module__)
+    return None if room is None else getattr(room, function.__name__, None)
 
 
 def to_host(x: Any) -> Any:

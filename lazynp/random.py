@@ -117,7 +117,7 @@ class _Sampler:
             self._generator.shuffle(x, axis) if axis else self._generator.shuffle(x)
             return
         if _traced(x):
-            x[...] = _shuffled(self._generator, x, axis)
+            x[...] = _shuffled(self._generator.shuffle, x, axis)
             return
         host = _to_host(x).copy()
         self._generator.shuffle(host, axis) if axis else self._generator.shuffle(host)
@@ -171,7 +171,7 @@ def shuffle(x: Any) -> None:
         _numpy.shuffle(x)
         return
     if _traced(x):
-        x[...] = _shuffled(_numpy, x)
+        x[...] = _shuffled(_numpy.shuffle, x)
         return
     host = _to_host(x).copy()
     _numpy.shuffle(host)

@@ -42,12 +42,7 @@ from lazynp._views import view
 from lazynp.functions._advanced import get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, check_fits, of_element
 from lazynp.functions._checks import depth_of
-from lazynp.functions._getset_host import (
-    get_on_host,
-    is_field,
-    set_on_host,
-    store_what_fits,
-)
+from lazynp.functions._getset_host import get_on_host, is_field, set_on_host, store_what_fits
 from lazynp.functions._index_keys import (
     NOT_BASIC,
     element_index,

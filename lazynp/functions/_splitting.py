@@ -66,7 +66,7 @@ def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
     try:
         len(sections)
     except TypeError:
-        # (an exception in a variable would refer to itself, and keep the array)
+        # a variable with the exception would close a cycle, which keeps the array
         uneven = "array split does not result in an equal division"
         require_all((-(ary.shape[axis] % sections),), lambda _: ValueError(uneven), None)
         if is_size(ary.shape[axis]):

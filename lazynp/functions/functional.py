@@ -204,8 +204,14 @@ def _content(cell: Any) -> Any:
         return None
 
 
-_MODULES = ("linalg", "fft", "random", "lib", "lib.stride_tricks", "lib.scimath")
+_ROOMS = {"linalg", "fft", "random", "lib", "lib.stride_tricks", "lib.scimath"}
 _SERIES = "numpy.polynomial"
+
+
+def room_of(name: str) -> ModuleType | None:
+    """lazynp's module for NumPy's module of this name, if it is one of these."""
+    first, _, room = name.partition(".")
+    return import_module(f"lazynp.{room}") if first == "numpy" and room in _ROOMS else None
 
 
 def _series(name: str) -> ModuleType | None:
@@ -222,8 +228,7 @@ def _counterpart(value: Any) -> Any:
     if isinstance(value, ModuleType):
         if value.__name__.startswith(_SERIES):
             return _series(value.__name__)
-        name = value.__name__.removeprefix("numpy.")
-        return import_module(f"lazynp.{name}") if name in _MODULES else None
+        return room_of(value.__name__)
     where = getattr(value, "__module__", None) or ""
     if where.startswith(_SERIES):
         return getattr(_series(where), getattr(value, "__name__", ""), None)
@@ -232,6 +237,6 @@ def _counterpart(value: Any) -> Any:
     name = getattr(value, "__name__", None)
     if isinstance(name, str) and getattr(np, name, None) is value:
         return getattr(lazy, name, None)
-    if isinstance(name, str) and where in ("numpy.lib.stride_tricks", "numpy.lib.scimath"):
-        return getattr(import_module(where.replace("numpy", "lazynp", 1)), name, None)
+    if isinstance(name, str) and (room := room_of(where)) is not None:
+        return getattr(room, name, None)
     return next((f for find in elsewhere if (f := find(value)) is not None), None)

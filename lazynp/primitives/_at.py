@@ -19,7 +19,10 @@ def combine_at(ufunc: np.ufunc, x: Any, index: Any, *values: Any) -> None:
     values of one axis, its fast loop reads past their end: so the values get as many axes as the
     index. Values of more axes than what is indexed may end the process.
     """
-    value: Any = values[0] if values else 0
+    if not values:
+        ufunc.at(x, index)
+        return
+    (value,) = values
     if type(value) is list or type(value) is tuple:
         value = np.asarray(value)
     ndim = getattr(value, "ndim", 0)  # numbers of Python's have none
@@ -29,7 +32,4 @@ def combine_at(ufunc: np.ufunc, x: Any, index: Any, *values: Any) -> None:
         (only,) = index if type(index) is tuple and len(index) == 1 else (index,)
         more = np.ndim(only) - 1
         value = value.reshape((1,) * more + value.shape) if more > 0 else value
-    if values:
-        ufunc.at(x, index, value)
-    else:
-        ufunc.at(x, index)
+    ufunc.at(x, index, value)

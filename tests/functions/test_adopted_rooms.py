@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -39,6 +40,15 @@ def test_gradients(name: str, adopted: bool) -> None:
     wanted = [float(f(X + h) - f(X - h)) / 2e-6 for h in steps]
     gradient = np.grad(np.adopt(f) if adopted else f)
     numpy.testing.assert_allclose(gradient(X), wanted, rtol=1e-6, atol=1e-9)
+
+
+def test_other_modules_of_these_names_stay() -> None:
+    """`random` is Python's, too."""
+
+    def f(x: Any) -> Any:
+        return x.sum() * random.Random(0).random() + (0.0 if random.__name__ == "random" else 1.0)
+
+    assert float(np.adopt(f)(X)) == X.sum() * random.Random(0).random()
 
 
 def test_windows_of_numpys_function_are_views() -> None:

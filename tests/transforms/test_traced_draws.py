@@ -92,11 +92,42 @@ def test_the_global_generator() -> None:
     assert sorted(gradient.tolist()) == [1.0, 2.0, 3.0, 4.0]
 
 
-def test_errors() -> None:
-    rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="scale < 0"):
-        np.grad(lambda x: rng.normal(0.0, x).sum())(-X)
-    with pytest.raises(ValueError, match=r"Output size \(3,\) is not compatible"):
-        np.grad(lambda x: rng.normal(x, 1.0, 3).sum())(X)
+def outcome(draw: Callable[[], Any]) -> Any:
+    with pytest.raises((IndexError, ValueError)) as caught:
+        draw()
+    return type(caught.value), str(caught.value).split("\n")[0]
+
+
+WRONG: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "scale": lambda np, r, x: r.normal(0.0, -x).sum(),
+    "sigma": lambda np, r, x: r.lognormal(x, -1 - x * x).sum(),
+    "a scale alone": lambda np, r, x: r.rayleigh(-1 - x * x).sum(),
+    "size": lambda np, r, x: r.normal(x, 1.0, 3).sum(),
+    "a size without an axis": lambda np, r, x: r.normal(x[None], 1.0, 4).sum(),
+    "a negative size": lambda np, r, x: r.choice(x, -1).sum(),
+    "more than there are": lambda np, r, x: r.choice(x, 9, replace=False).sum(),
+    "probabilities": lambda np, r, x: r.choice(x, 2, p=[0.5, 0.5]).sum(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["default_rng", "RandomState"])
+@pytest.mark.parametrize("name", WRONG)
+def test_errors_are_numpys(name: str, kind: str) -> None:
+    ours, numpys = (of(module, kind, WRONG[name]) for module in (np, numpy))
+    assert outcome(lambda: np.grad(ours)(X)) == outcome(lambda: numpys(X))
+
+
+def test_wrong_axes_and_limits() -> None:
+    rng, legacy = np.random.default_rng(0), np.random.RandomState(0)
+    with pytest.raises(numpy.exceptions.AxisError, match="axis 5 is out of bounds"):
+        np.grad(lambda x: rng.permutation(x, axis=5).sum())(X)
+    with pytest.raises(numpy.exceptions.AxisError, match="axis 5 is out of bounds"):
+        np.grad(lambda x: rng.shuffle(x * 1.0, 5))(X)
+    with pytest.raises(ValueError, match="a must be 1-dimensional"):
+        np.grad(lambda x: legacy.choice(x.reshape(2, 2), 3).sum())(X)
+    with pytest.raises(ValueError, match="high - low < 0"):
+        np.grad(lambda x: rng.uniform(x + 5, x).sum())(X)
+    gradient = np.grad(lambda x: legacy.uniform(x + 5, x).sum())(X)
+    assert gradient.tolist() == pytest.approx([1.0] * 4)
     with pytest.raises(TypeError):  # a number of events has no derivative
         np.grad(lambda x: rng.poisson(x).sum() * 1.0)(X * X)

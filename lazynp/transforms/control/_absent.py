@@ -46,12 +46,15 @@ def optional_of(*functions: Any) -> frozenset[str]:
 # -- tests -----------------------------------------------------------------------------------------
 
 
+def _is_open(x: Any) -> bool:
+    """Whether it is None or a value, and the trace does not know which."""
+    return type(x) is Maybe and x.none and isinstance(x.flag, Array)
+
+
 def absent(value: Any, name: str) -> Any:
     """`value is None`, for a variable that may be a `Maybe`."""
-    if type(value) is not Maybe or not value.none:
+    if not _is_open(value):
         return load(value, name) is None
-    if not isinstance(value.flag, Array):
-        return not value.flag
     out = result_handle(elementwise.logical_not(value.flag)._read())
     _note(out, ((value, False),), ((value, True),))
     return out
@@ -59,7 +62,7 @@ def absent(value: Any, name: str) -> Any:
 
 def present(value: Any, name: str) -> Any:
     """The truth of such a variable: None is false."""
-    if type(value) is not Maybe or not value.none or not isinstance(value.flag, Array):
+    if not _is_open(value):
         return load(value, name)
     inner = truth(value.value) if isinstance(value.value, Array) else np.bool_(bool(value.value))
     out = result_handle(elementwise.logical_and(value.flag, inner)._read())
@@ -69,23 +72,18 @@ def present(value: Any, name: str) -> Any:
 
 def equals(a: Any, b: Any, equal: bool, names: tuple[str, ...]) -> Any:
     """`a == b`, or `a != b`, of variables that may be a `Maybe`. None equals no number."""
-    a, b = (x if type(x) is Maybe and x.none else load(x, " or ".join(names)) for x in (a, b))
-    if type(b) is Maybe:
-        a, b = b, a
-    if type(b) is Maybe:
-        b = load(b, " or ".join(names))
-    if type(a) is Maybe and not isinstance(a.flag, Array):
-        a = load(a, names[0])
-    if type(a) is Maybe:
-        if b is None:
-            return _negated(absent(a, names[0]), not equal)
-        if max(np.ndim(a.value), np.ndim(b)):
-            a = load(a, names[0])
-        else:
-            same = truth(new_array(argument_node(a.value == b)))
-            out = result_handle(elementwise.logical_and(a.flag, same)._read())
-            _note(out, ((a, True),), ())
-            return _negated(out, not equal)
+    name = " or ".join(names)
+    a, b = (x if _is_open(x) else load(x, name) for x in (a, b))
+    if _is_open(b):
+        a, b = b, load(a, name)
+    if _is_open(a) and b is None:
+        return _negated(absent(a, name), not equal)
+    if _is_open(a) and not np.ndim(a.value) and not np.ndim(b):
+        same = truth(new_array(argument_node(a.value == b)))
+        out = result_handle(elementwise.logical_and(a.flag, same)._read())
+        _note(out, ((a, True),), ())
+        return _negated(out, not equal)
+    a = load(a, name)
     if (a is None or b is None) and not any(isinstance(x, Array) and x.ndim for x in (a, b)):
         return (a is b) is equal
     return a == b if equal else a != b
@@ -124,8 +122,8 @@ def both_facts(out: Any, first: Any, second: Facts, ends: bool) -> Any:
 
 
 class Asked:
-    """The second operand of `and` or `or`. known: what holds where its truth is `ends`. settles:
-    whether it is known not to be.
+    """The second operand of `and` (ends: True) or `or`. known: what holds where its truth is
+    `ends`. settles: whether its truth is known, and is not `ends`.
     """
 
     known: Facts = ()
@@ -168,11 +166,8 @@ def is_none_kind(name: str, first: Any, second: Any, line: int) -> bool:
     """Whether the variable that two paths leave like this may hold None; else it may be unbound."""
     kinds = [v.none if type(v) is Maybe else v is None for v in (first, second)
              if v is UNBOUND or v is None or type(v) is Maybe]  # fmt: skip
-    if (
-        len(set(kinds)) > 1
-        and name != VALUE
-        and (session.strict is not None or UNBOUND in (first, second))
-    ):
+    surely = session.strict is not None or any(v is UNBOUND for v in (first, second))
+    if len(set(kinds)) > 1 and name != VALUE and surely:
         raise CannotStage(f"line {line}: {quoted(name)} may be None, and may be unbound")
     return any(kinds)  # where it is unbound and read, Python raises an error
 

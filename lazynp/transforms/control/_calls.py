@@ -337,7 +337,7 @@ def call(function: Any) -> Any:
 
 
 def call_or_none(function: Any) -> Any:
-    """The same where the call may give a `Maybe`: what it gives is compared with None."""
+    """The same where the caller takes None: a function of the user's may return a `Maybe`."""
     made = call(function)
     code = getattr(getattr(made, "__func__", made), "__code__", None)
     if code is None or RUNTIME not in code.co_freevars:  # not rewritten

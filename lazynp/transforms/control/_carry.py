@@ -390,6 +390,11 @@ class Carry:
             raise Again
         return v
 
+    @property
+    def holds_none(self) -> bool:
+        """Whether a variable is None before the loop, and may get a value."""
+        return any(self.values[n] is None for n in self.optional & self.fixed)
+
     probing = False  # whether one round is traced first, to see which arrays change their shapes
     done: Any = None  # how many rounds there were, in the body
     loop: Any = None  # what is traced of it, if its rounds are counted

@@ -166,19 +166,14 @@ def _attempt(
         if skipped or ends is not None:
             raise
         raise OtherType(f"line {carry.line}: {type(error).__name__}: {error}") from None
-    except TypeError as error:
-        bind_all(carry.cells.values(), carry.before)
-        if when_raised(error) or undecided(rounds.length):
-            raise
-        why = f"line {carry.line}: {type(error).__name__}: {error}"
-        if carry.peels and any(carry.values[n] is None for n in carry.optional & carry.fixed):
-            raise OtherType(why) from None  # with None, which the first round may replace
-        return why
     except Exception as error:
         bind_all(carry.cells.values(), carry.before)
         if when_raised(error) or undecided(rounds.length):
             raise
-        return f"line {carry.line}: {type(error).__name__}: {error}"
+        why = f"line {carry.line}: {type(error).__name__}: {error}"
+        if isinstance(error, TypeError) and carry.peels and carry.holds_none:
+            raise OtherType(why) from None  # of None, which the first round may replace
+        return why
 
 
 def _unknown_places(exchanged: Exchanged, line: int) -> str:

@@ -340,14 +340,12 @@ class _Expressions(ast.NodeTransformer):
         if len(sides) == 2 and unsure and isinstance(op, (ast.Is, ast.IsNot)) and is_none(sides[1]):
             found = self._call(node, "absent", sides[0], ast.Constant(unsure[0]))
             return found if isinstance(op, ast.Is) else self._call(node, "not_", found)
-        if len(sides) == 2 and isinstance(op, (ast.Eq, ast.NotEq)):
-            if not self._optional.isdisjoint(unsure):
-                given = [
-                    x if isinstance(x, ast.Name) and x.id in unsure else self.visit(x)
-                    for x in sides
-                ]
-                equal = ast.Constant(isinstance(op, ast.Eq))
-                return self._call(node, "equals", *given, equal, constant(set(unsure)))
+        optional = not self._optional.isdisjoint(unsure)
+        if len(sides) == 2 and optional and isinstance(op, (ast.Eq, ast.NotEq)):
+            given = [x if isinstance(x, ast.Name) and x.id in unsure else self.visit(x)
+                     for x in sides]  # fmt: skip
+            equal = ast.Constant(isinstance(op, ast.Eq))
+            return self._call(node, "equals", *given, equal, constant(set(unsure)))
         if len(node.ops) > 1 and binds(*node.comparators):
             return self.generic_visit(node)
         self.generic_visit(node)

@@ -14,6 +14,7 @@ import numpy as np
 from lazynp._avals import Aval, aval_of
 from lazynp._errors import InternalError, LoweringError
 from lazynp._jaxpr import Eqn, Jaxpr, Literal
+from lazynp.lowering import _holds
 from lazynp.lowering._alternation import alternates, is_large
 from lazynp.lowering._core import Body, Value, Values
 from lazynp.lowering._reads import Reads
@@ -62,7 +63,20 @@ class Builder(Structure):
         if self.mesh is not None:
             return self._fft_by_axes(x, kind, length)
         out = _transformed(x.aval, kind, length[-1])
-        return self.op("stablehlo.fft", x, out=out, attrs=fft_attrs(kind, length))
+        attrs = fft_attrs(kind, length)
+        return self._by_rows(self.op("stablehlo.fft", self._by_rows(x), out=out, attrs=attrs))
+
+    def _by_rows(self, x: Value) -> Value:
+        """x, held in row-major order (`_holds.by_rows`): Fourier transforms fail in others."""
+        if x.aval.ndim < 2 or not self.platform.host:
+            return x
+        if self.holds_in_place:
+            size = self.constant(x.aval.nbytes, np.dtype(np.int64))
+            attrs = _holds.call_attrs(_holds.WRITTEN)
+            return self.op("stablehlo.custom_call", x, size, out=x.aval, attrs=attrs)
+        self.functions[_holds.function_name(x)] = _holds.function_text(x)
+        attrs, notes = _holds.function_attrs(x)
+        return self.op("func.call", x, out=x.aval, attrs=attrs, notes=notes)
 
     def _fft_by_axes(self, x: Value, kind: str, length: Sequence[int]) -> Value:
         """One axis after the other, the last one first unless its result is real: each device

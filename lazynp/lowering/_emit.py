@@ -7,6 +7,7 @@ from typing import Any
 
 from lazynp._avals import aval_of
 from lazynp._jaxpr import Jaxpr
+from lazynp.lowering import _holds
 from lazynp.lowering._builder import Builder, Value
 from lazynp.lowering._kernel import Launched
 from lazynp.lowering._mlir import verified
@@ -68,4 +69,4 @@ def module(
         tail=f"return {names} : {kinds}" if results else "return",
     )
     kernels = [Launched(k.name, verified(k.text), k.grid) for k in dict.fromkeys(b.kernels)]
-    return text, tuple(kernels)
+    return _holds.by_rows(text), tuple(kernels)

@@ -19,6 +19,7 @@ An array that is written in place and then read is held too (`overwritten`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -185,19 +186,53 @@ def _held_in_place(value: Any, whole: str, target: str) -> list[str]:
         f'{size} = "stablehlo.constant"() <{{value = dense<{value.aval.nbytes}> : tensor<i64>}}> '
         f": () -> tensor<i64>",
         f'{value.name} = "stablehlo.custom_call"({whole}, {size}) '
-        f'<{{call_target_name = "{target}", '
-        f"api_version = 1 : i32, output_operand_aliases = [#stablehlo.output_operand_alias<"
-        f"output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]}}> "
-        f": ({kind}, tensor<i64>) -> {kind}",
+        f"<{{{call_attrs(target)}}}> : ({kind}, tensor<i64>) -> {kind}",
     ]
+
+
+def call_attrs(target: str) -> str:
+    """The attributes of the custom call of a hold, whose second operand is the size in bytes."""
+    return (
+        f'call_target_name = "{target}", api_version = 1 : i32, '
+        f"output_operand_aliases = [#stablehlo.output_operand_alias<"
+        f"output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]"
+    )
+
+
+_COLUMNS = 'call_target_name = "lapack_'
+_CALL = re.compile(f'call_target_name = "(?:{TARGET}|{WRITTEN})"(?=.* : \\(tensor<((?:\\d+x)*))')
+
+
+def by_rows(text: str) -> str:
+    """The module. If LAPACK reads columns in it, its holds ask for row-major order.
+
+    XLA gives a result the order that its readers ask for, and an operand another, though for a hold
+    both are the same memory. Where no call asks for an order, the holds do not either: XLA would
+    copy their operands.
+    """
+    if _COLUMNS not in text:
+        return text
+
+    def asked(call: re.Match[str]) -> str:
+        ndim = call[1].count("x")
+        order = f"dense<{[*reversed(range(ndim))] if ndim else ''}> : tensor<{ndim}xindex>"
+        return (
+            f"{call[0]}, operand_layouts = [{order}, dense<> : tensor<0xindex>], "
+            f"result_layouts = [{order}]"
+        )
+
+    return _CALL.sub(asked, text)
 
 
 def _copied(value: Any, whole: str) -> list[str]:
-    kind = type_text(value.aval)
-    return [
-        f'{value.name} = "func.call"({whole}) <{{callee = @{function_name(value)}}}> '
-        f'{{mhlo.frontend_attributes = {{inlineable = "false"}}}} : ({kind}) -> {kind}'
-    ]
+    kind, (attrs, notes) = type_text(value.aval), function_attrs(value)
+    return [f'{value.name} = "func.call"({whole}) <{{{attrs}}}> {notes} : ({kind}) -> {kind}']
+
+
+def function_attrs(value: Any) -> tuple[str, str]:
+    """The attributes of a call of the function that stores values of this type."""
+    callee = f"callee = @{function_name(value)}"
+    return callee, '{mhlo.frontend_attributes = {inlineable = "false"}}'
 
 
 def function_name(value: Any) -> str:

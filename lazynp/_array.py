@@ -64,8 +64,8 @@ VIEWED = "viewed"  # other views prevented a store in place: views made from now
 class Array(Declarations):
     """The base class of `NDArray` (NumPy's array) and `Scalar`, with everything they share."""
 
-    # _flags: None, or unusual properties ("readonly": True, False, or "always": nothing makes it
-    # writeable); _order: see `_strides`
+    # _flags: None, or unusual properties ("readonly": True, False, "always": nothing makes it
+    # writeable, or what makes the error of a write); _order: see `_strides`
     __slots__ = ("_node", "_base", "_path", "_seen", "_flags", "_order", "__weakref__")
 
     _node: Node

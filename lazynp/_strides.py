@@ -44,16 +44,19 @@ sharing: list[Callable[[Array], None]] = []
 
 def may_write(array: Array) -> bool:
     """Whether a store may go on. What `broadcast_arrays` made becomes writeable, with NumPy's
-    warning.
+    warning. An array that NumPy could write may have an error of its own.
     """
     if writeable(array):
         return True
-    if array._flags is None or array._flags["readonly"] != WARNS:
+    why = array._flags and array._flags["readonly"]
+    if callable(why):
+        raise why()
+    if why != WARNS:
         return False
     warnings.warn(_OVERLAPPING, DeprecationWarning, stacklevel=3)
     for share in sharing:
         share(array)
-    array._flags = {**array._flags, "readonly": False}
+    array._flags = {**(array._flags or {}), "readonly": False}
     return True
 
 

@@ -11,13 +11,18 @@ import numpy as np
 
 from lazynp._array import NDArray, new_array
 from lazynp._dimensions import is_unsized
-from lazynp._ownership import COUNTED, counts
-from lazynp._recorder import StagingRecorder, local
+from lazynp._recorder import local
 from lazynp._strides import writeable
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control._absent import optional_of
-from lazynp.transforms.control._choice import refuse_after_write
+from lazynp.transforms.control._aliases import (
+    is_array,
+    is_made_here,
+    is_private,
+    own_arrays,
+    protect,
+)
 from lazynp.transforms.control._growing import Growth
 from lazynp.transforms.control._joining import apart, lossy, settles
 from lazynp.transforms.control._known import python_number
@@ -70,7 +75,7 @@ class Carry:
                  growth: Growth | None = None) -> None:  # fmt: skip
         self.cells, self.optional = cells_of(*functions), optional_of(*functions)
         self.growth = growth or Growth(self.cells, names)  # before others refer to lists
-        self.private = {n for n in names if _private(self.cells[n])}
+        self.private = {n for n in names if is_private(self.cells[n])}
         self.names, self.written, self.line = names, written, line
         alone = {n for n in names if is_new(value_of(c := self.cells[n])) and is_alone(c)}
         self.before = values_of(self.cells.values())
@@ -80,8 +85,9 @@ class Carry:
         self.alone = alone & self.objects.keys()
         self.begun: dict[str, Any] = {}  # with which a round begins
         self.kept: set[str] = {
-            n for n in names if (n in written or n in kept) and _is_array(self.values[n])
+            n for n in names if (n in written or n in kept) and is_array(self.values[n])
         }
+        self.moved: set[str] = set()  # among `kept`, and bound anew by a branch
         self.fixed: set[str] = set()
         self.merged: set[str] = set()  # lists and dicts of which a branch has picked one
         self.group = Group()
@@ -121,7 +127,7 @@ class Carry:
             self.cells[n], self.values[n] = place, v  # type: ignore[assignment]
             self.before.append(v)
             self.names = (*self.names, n)
-            if _private(place):
+            if is_private(place):
                 self.private.add(n)
             self._enter(n)
 
@@ -147,6 +153,21 @@ class Carry:
             shared = [v for n, v in made.items() if n not in self.private]
             self.growth.begin(tree_flatten(shared)[0])
         return made
+
+    def own_arrays(self) -> dict[int, int]:
+        """The arrays with which the round begins in variables that alone held one before."""
+        began = {id(v) for n, v in self.begun.items() if n in self.private and is_array(v)}
+        return own_arrays(self.cells, began)
+
+    def moves(self, owner: Any) -> None:
+        """A branch binds a variable anew that was taken to keep this array."""
+        self.moved |= {n for n in self.kept if self.values[n]._owner() is owner}
+
+    def release(self) -> bool:
+        """Carry what does not stay. Whether that makes a difference."""
+        found = self.kept & self.moved
+        self.kept -= found
+        return bool(found)
 
     def taken(self, made: dict[str, Any], first: dict[str, Any]) -> dict[str, Any]:
         """The values after a round. made: those that it began with; first: the nodes of these."""
@@ -252,7 +273,7 @@ class Carry:
             if n not in self.names and v is not before:
                 continue  # the next round binds it before it reads it, and nothing reads it later
             for x in arrays_in(v, self.cells):
-                if _is_array(x):
+                if is_array(x):
                     shown.setdefault(id(x._owner()), set()).add(n)
         return shown
 
@@ -266,12 +287,12 @@ class Carry:
         begun = {id(x) for v in made.values() if type(v) is not NDArray for x in tree_flatten(v)[0]}
         for n, v in out.items():
             leaves = tree_flatten(v)[0]
-            arrays = list(filter(_is_array, leaves))
+            arrays = list(filter(is_array, leaves))
             if type(v) is not NDArray:
                 moved = [x for k, x in enumerate(leaves) if (n, k) not in self.stays]
                 if any(id(x) in begun for x in moved) or arrays and not self.least:
                     self.unclear.add(n)
-            for x in [*arrays, *filter(_is_array, tree_flatten(self.values[n])[0])]:
+            for x in [*arrays, *filter(is_array, tree_flatten(self.values[n])[0])]:
                 owner = x._owner()
                 outside = handles.get(id(owner))
                 bad = outside is not None and owner._node is not outside[2]
@@ -339,7 +360,7 @@ class Carry:
         if made is None or made.dtype != start.dtype:
             raise OtherType(f"line {self.line}: `{n}` changes shape")
         whole = v.whole
-        if whole._base is not None or id(whole) in shown or not _is_made_here(whole):
+        if whole._base is not None or id(whole) in shown or not is_made_here(whole):
             if self.written:
                 raise OtherType(f"line {self.line}: `{n}` changes shape, and may show other arrays")
             self.unclear.add(n)
@@ -412,7 +433,7 @@ class Carry:
         bind_all(self.cells.values(), self.before)
         others = [self.enlarged.get(n, self.values[n]) for n in self.names
                   if n not in self.private | self.kept]  # fmt: skip
-        before = [x for v in others for x in tree_flatten(v)[0] if _is_array(x)]
+        before = [x for v in others for x in tree_flatten(v)[0] if is_array(x)]
         for n, v in results.items():
             v = self.windows[n].finished(v) if n in self.windows else v
             leaves, tree = tree_flatten(v)
@@ -420,10 +441,9 @@ class Carry:
                 pythons(x, x.dtype) if w else x for x, w in zip(leaves, self.weak[n], strict=True)
             ]
             if n in self.unclear:  # a write would not reach the array that it shows
-                for x in filter(_is_array, made):
-                    x._flags = {"readonly": True}
-                    for y in [*before, *self.outside]:
-                        refuse_after_write(y._owner(), x, f"line {self.line}: a loop")
+                for x in filter(is_array, made):
+                    owners = [y._owner() for y in [*before, *self.outside]]
+                    protect(x, f"line {self.line}: a loop", owners)
             v = tree_unflatten(tree, [self.stays.get((n, k), x) for k, x in enumerate(made)])
             if n in self.merged:
                 note_merged(v, self.line, self.group, True)
@@ -436,26 +456,8 @@ class Carry:
             self.growth.extend(self.least)
 
 
-def _is_array(x: Any) -> bool:
-    return type(x) is NDArray and x.ndim > 0
-
-
 def _writeable(x: Any) -> bool:
     return type(x) is not NDArray or writeable(x)
-
-
-def _is_made_here(x: NDArray) -> bool:
-    """Whether an array was made in this trace."""
-    recorder = local.recorder
-    return isinstance(recorder, StagingRecorder) and recorder.owns(x._node)
-
-
-def _private(cell: Any) -> bool:
-    """Whether only this variable refers to its array, which was made in this trace."""
-    if not _is_array(value_of(cell)) or counts([cell.cell_contents])[0] != COUNTED + 1:
-        return False
-    x = cell.cell_contents
-    return _is_made_here(x) and x._base is None
 
 
 def _shown(x: Any) -> str:

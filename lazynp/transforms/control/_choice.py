@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import operator
 import sys
-import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -17,7 +16,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar
 from lazynp._avals import Aval, aval_of
-from lazynp._recorder import StagingRecorder, local
+from lazynp._recorder import local
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._branches import Merged
@@ -35,6 +34,13 @@ from lazynp.transforms.control._absent import (
     optional_of,
     parts_of,
     same_facts,
+)
+from lazynp.transforms.control._aliases import (
+    let_go,
+    own_arrays,
+    private_arrays,
+    protect,
+    refuse_aliases,
 )
 from lazynp.transforms.control._divided import decided
 from lazynp.transforms.control._joining import apart, common_dtype, lossy
@@ -89,6 +95,16 @@ class _Side:
     old: list[Any]
     made: set[int]  # ids of lists and dicts that it has made
     raised: BaseException | None = None
+
+    def count_of(self, old: int) -> int:
+        """How many places hold the array with this id."""
+        return sum(p is not None and id(p[2]) == old for d in self.described for p in d[2])
+
+    def forget(self, old: int) -> None:
+        """Take this array for a new one."""
+        self.old = [None if id(x) == old else x for x in self.old]
+        for _, _, places in self.described:
+            places[:] = [p and (*p[:2], None if id(p[2]) == old else p[2], p[3]) for p in places]
 
 
 def branch(
@@ -202,8 +218,9 @@ def _decided(
     line: int, maybe: bool = False,
 ) -> Any:  # fmt: skip
     predicate = truth(test)
-    alone = held_alone(cells)
-    sides, places = _both(test, then, other, cells, names, line)
+    alone, private = held_alone(cells), private_arrays(cells)
+    with session.within_body(dict.fromkeys(private.values(), 0)):
+        sides, places = _both(test, then, other, cells, names, line)
     cells = {**cells, **{p.name: p for p in places}}
     names = [*names, *(p.name for p in places)]
     tests = elementwise.logical_not(predicate), predicate
@@ -211,7 +228,8 @@ def _decided(
         if side.raised is not None:
             check_raised(bad, side.raised)
             return rest()
-    _refuse_aliases(sides, cells, names, written, line)
+    let_go(private, names, sides)
+    refuse_aliases(sides, cells, names, written, line)
     made, optional = sides[0].made | sides[1].made, optional_of(then, other)
     plan = [
         _joined(n, a, b, line, made | alone.get(n, set()), n in optional or maybe)
@@ -271,6 +289,7 @@ def _staged(
     old: list[Any] = []
 
     def run(_: list[Array]) -> list[Any]:
+        session.own = own_arrays(cells, own)
         values.append(function())
         values.extend(value_of(cells[n]) for n in names)
         found.extend(new_places(stores, {p.name: p for p in known}))
@@ -291,7 +310,7 @@ def _staged(
             described.append((v, parts, places))
         return leaves
 
-    since = next(numbers)
+    since, own = next(numbers), session.own
     try:
         with session.staged(), noting() as stores:
             program = stage(run, [], f"a branch at line {line}", [])
@@ -300,6 +319,7 @@ def _staged(
             raise
         return _Side(None, [], [], 0, [], set(), error), []  # type: ignore[arg-type]
     finally:
+        session.own = own
         bind_all(cells.values(), before)
     return _Side(program, values, described, len(leaves), old, made), found
 
@@ -316,29 +336,6 @@ def check_raised(bad: Any, error: BaseException) -> None:
         check_with_message(bad, type(error), str(error), session.depth + 1)  # type: ignore
     finally:
         local.where = before
-
-
-def _refuse_aliases(
-    sides: Sequence[_Side], cells: Cells, names: Sequence[str], written: Sequence[str], line: int
-) -> None:
-    """After `y = a if c else b`, which array a write to y, or to a, changes is not known."""
-    owners = {
-        id(x._owner()) for n in written
-        if n in cells and type(x := getattr(v := value_of(cells[n]), "value", v)) is NDArray
-    }  # fmt: skip
-    for side in sides:
-        for x in side.old:
-            if x is not None and id(x) in owners and not _stays(x, sides):
-                raise CannotStage(
-                    f"line {line}: a branch gives an array another name, and it is written in "
-                    "place in this function; use a copy"
-                )
-
-
-def _stays(x: Any, sides: Sequence[_Side]) -> bool:
-    """Whether the branches leave this array in the same variable."""
-    pairs = zip(*(s.values for s in sides), strict=True)
-    return any(a is b and type(a) is NDArray and a._owner() is x for a, b in pairs)
 
 
 _Rebuilt = tuple[Callable[[Any], Any], list[Any]]
@@ -444,28 +441,8 @@ def _handle(node: Array, slot: Any, line: int) -> Array:
         node = elementwise.convert(node, dtype=slot[2].dtype, weak=True)
     made = result_handle(node._read(), NDArray if slot[3] is not Scalar else None)
     if slot[3] == "fixed":
-        made._flags = {"readonly": True}
-        for owner in slot[4]:
-            refuse_after_write(owner, made, f"line {line}: a branch")
+        protect(made, f"line {line}: a branch", [x for x in slot[4] if x is not None])
     return made
-
-
-def refuse_after_write(owner: Any, made: Array, what: str) -> None:
-    """After a write to this array, `made`, which `what` may have made another name of it, must not
-    be used: it was not written.
-    """
-    recorder = local.recorder
-    if owner is None or not isinstance(recorder, StagingRecorder):
-        return
-
-    def error() -> BaseException:
-        return CannotStage(
-            f"{what} gives an array another name, and it is written in place before that name is "
-            "used; use a copy"
-        )
-
-    noted = recorder.picked.setdefault(id(owner), [])
-    noted.append((weakref.ref(owner), weakref.ref(made), error))
 
 
 def _aligned(program: Program, slots: Sequence[tuple[Any, Aval]], count: int) -> Program:

@@ -78,6 +78,9 @@ def _settled(carry: Carry, loop: Callable[[dict[str, Any]], Any]) -> Any:
                 return loop(carry.given())
         except (Again, Grows):
             continue
+        except CannotStage:
+            if not carry.release():
+                raise
         finally:
             session.growth = growth
             bind_all(carry.cells.values(), carry.before)
@@ -87,7 +90,7 @@ def _settled(carry: Carry, loop: Callable[[dict[str, Any]], Any]) -> Any:
 def _round(carry: Carry, carried: dict[str, Any], body: Callable[[], Any]) -> dict[str, Any]:
     made = carry.put(carried)
     first = _nodes(made)
-    with noting() as stores:
+    with noting() as stores, session.within_body(carry.own_arrays(), carry):
         body()
         out = None if (places := new_places(stores, carry.cells)) else carry.taken(made, first)
     if out is None:

@@ -1,8 +1,10 @@
-"""`match` and `:=` in terms of `if` and assignments, which the other steps know.
+"""`match`, `:=` and `x = a if test else b` in terms of `if` and assignments, which the other steps
+know.
 
 `while (err := f(x)) > tol` assigns first and tests then. That is possible where nothing before the
 assignment is evaluated that it could change. `match` becomes a chain of comparisons if its patterns
-are values, alternatives of values, and names. What is left stays Python's.
+are values, alternatives of values, and names. `if` knows which variable an array is in, and an
+expression does not: it must not be written afterwards. What is left stays Python's.
 """
 
 from __future__ import annotations
@@ -24,10 +26,8 @@ _STEADY = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Co
 
 
 def plainer(statements: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements without `match` and `:=`, where that is possible; the same list, if there are
-    none.
-    """
-    if not any(isinstance(n, _KINDS) for s in statements for n in ast.walk(s)):
+    """The statements without these, where that is possible; the same list, if there are none."""
+    if not any(isinstance(n, _KINDS) or _picks(n) for s in statements for n in ast.walk(s)):
         return statements
     return _Plainer().block(copied(statements))
 
@@ -68,6 +68,7 @@ class _Plainer(ast.NodeTransformer):
         value = getattr(node, part)
         if value is not None:
             setattr(node, part, _taken_out(value, before))
+        node = _apart(node) if _picks(node) else node
         return [*before, node] if before else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
@@ -103,6 +104,26 @@ class _Plainer(ast.NodeTransformer):
         first: list[ast.stmt] = []
         subject = _taken_out(node.subject, first)
         return [*first, _at(ast.Assign([ast.Name(name, ast.Store())], subject), subject), *made]
+
+
+def _picks(node: ast.AST) -> bool:
+    """Whether it is `x = a if test else b`, with a variable as a or b."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.IfExp):
+        return False
+    ends = node.value.body, node.value.orelse
+    return (
+        isinstance(node.targets[0], ast.Name)
+        and len(node.targets) == 1
+        and any(isinstance(end, (ast.Name, ast.IfExp)) for end in ends)
+    )
+
+
+def _apart(node: Any) -> ast.stmt:
+    """`if test: x = a`, `else: x = b`"""
+    whole, (target,) = node.value, node.targets
+    ends = [_at(ast.Assign([copied(target)], end), end) for end in (whole.body, whole.orelse)]
+    first, second = ([_apart(end) if _picks(end) else end] for end in ends)
+    return _at(ast.If(whole.test, first, second), node)
 
 
 def _taken_out(value: Any, before: list[ast.stmt]) -> Any:

@@ -69,6 +69,10 @@ class Session(threading.local):
         # by what stands there: the places that branches set, when they were traced before
         self.places: dict[Any, list[Any]] = {}
         self.growth: Any = None  # lists to which the rounds of the innermost loop may append
+        self.carry: Any = None  # of the loop whose round is being traced, the innermost one
+        # by id: arrays that only a variable of the body has, and how many references the loops and
+        # branches around it have to each (`_aliases`)
+        self.own: dict[int, int] = {}
         self.draws: Any = None  # what draws random numbers, in a loop that is running
         # by id: generators that a strict trace has made, and the depth of each; what they drew, in
         # bytes
@@ -142,6 +146,7 @@ class Session(threading.local):
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
         self.handlers, self.picks, self.stores, self.places = [], {}, None, {}
         self.merged, self.facts, self.takes_none = {}, {}, []
+        self.own, self.carry = {}, None
         outermost, self.recursive, self.within = not self.within, 0, self.within | within
         try:
             yield
@@ -176,6 +181,16 @@ class Session(threading.local):
         finally:
             self.depth -= 1
             self.exact, self.stores = before, stores
+
+    @contextmanager
+    def within_body(self, own: dict[int, int], carry: Any = None) -> Any:
+        """A branch, or a round of a loop, with the arrays that are its own."""
+        before = self.own, self.carry
+        self.own, self.carry = own, carry or self.carry
+        try:
+            yield
+        finally:
+            self.own, self.carry = before
 
     @contextmanager
     def strictly(

@@ -102,11 +102,11 @@ class Program:
                 _settle(x)
         owners = [x._owner() for x in leaves if type(x) is NDArray]
         before = [(x, x._node) for x in (*owners, *self._captured())]
-        results = self._results
-        if results is None:
-            raise AssertionError("the program was not traced")
         try:
             values = self._jitted(*leaves) if arrays is None else self._jitted.again(arrays)
+            results = self._results  # of this call: another number may have been traced for it
+            if results is None:
+                raise AssertionError("the program was not traced")
             for x in (*values, *owners):
                 compute(x)
             values = results.rows_apart(values)

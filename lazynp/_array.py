@@ -186,7 +186,7 @@ class Array(Declarations):
     def _short_path(self) -> tuple[Any, ...]:
         """The path. Where it is long, steps that can be taken as one become one."""
         path = self._path
-        if len(path) > _LONG:
+        if len(path) > _LONG or any([step.joins for step in path[:-1]]):
             steps = [path[0]]
             for step in path[1:]:
                 both = steps[-1].then(step)

@@ -76,6 +76,14 @@ def _shown(
 
 def view(array: Array, step: Step, *, readonly: bool | str = False) -> Array:
     """A view of the array by one more step, with the same owner. readonly: as in `Array._flags`."""
+    if array._base is not None:
+        path = array._short_path()
+        both = path[0].then(step) if path[0].joins and len(path) == 1 else None
+        if both is not None:  # the rest of the array need not be looked at
+            made = view(array._base, both, readonly=readonly)
+            if not readonly and not writeable(array):
+                made._flags = {"readonly": array._flags["readonly"]}  # type: ignore[index]
+            return made
     made = shown(array, step.layout, lambda _: step, plain=step.plain)
     if made is not None:
         if readonly:

@@ -314,7 +314,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         return
     begins_late(recorder, self, value)
     with write_lock:
-        if aval_of_node(self._read()).dtype.kind in "OSUVMm":
+        if aval_of_node(self._node).dtype.kind in "OSUVMm":
             set_on_host(self, index, value)
             return
         try:
@@ -335,6 +335,9 @@ def _follows_store(recorder: Recorder) -> bool:
 def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | None:
     """The node that a store gives the array; None if nothing remains to be done."""
     recorder = local.recorder
+    if self._base is not None and self._short_path()[-1].joins:
+        if _stored_in_part(self, index, value):
+            return None
     node = self._read()
     aval = node[AVAL] if node[OP] is None else node[OP].aval
     if type(aval.plain) is SizedAval:
@@ -374,6 +377,21 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
     recorder.pending.append(new)
     large_update(recorder, op)
     return new
+
+
+def _stored_in_part(self: Array, index: Any, value: Any) -> bool:
+    """Store in a part of a view with strides of its own, whose other places need not be looked at:
+    the part is such a view as well.
+    """
+    aval = aval_of_node(self._node).plain  # reading it would look at all places
+    try:
+        step = None if holds_size(index) else _set_step(aval, index)
+    except FAULTS:
+        return False  # whoever looks at the whole raises
+    if step is None or step.params["shape"] == aval.shape:
+        return False
+    view(self, step)[...] = value
+    return True
 
 
 def _store_part(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:

@@ -16,7 +16,8 @@ from lazynp._extents import stand_in
 from lazynp._flush import host_value
 from lazynp._node import Node, aval_of_node, leaf
 from lazynp._recorder import staged
-from lazynp._steps import Broadcast, Exact
+from lazynp._sizes import sized
+from lazynp._steps import Basic, Broadcast, Exact, Slice, Transpose
 from lazynp._strides import Order, layout, layouts, sharing, writeable
 from lazynp._values import knowable, there
 from lazynp._views import view
@@ -62,6 +63,7 @@ class Strided:
     """Elements of the owner, by their places in its memory."""
 
     overlaps = True  # so a write may show elsewhere in the view itself
+    joins = True
     plain = False
     shows = False
     shape: tuple[int, ...]
@@ -105,11 +107,25 @@ class Strided:
         back = tuple([self.order.index(i) for i in range(len(shape))])
         return shaping.transpose(done, permutation=back)._read()
 
+    def then(self, step: Any) -> Strided | None:
+        """A part of such a view is one as well. Then a write looks at the places of the part."""
+        if not isinstance(step, (Basic, Slice, Transpose)) or sized(self.shape):
+            return None
+        if isinstance(step, Slice) and list in map(type, step.starts):
+            return None
+        memory = np.empty(1, np.int8)
+        shown = step.layout(self.layout(memory))
+        return Strided(shown.shape, shown.strides, _address(shown) - _address(memory), self.order)
+
     def layout(self, dummy: NDArray) -> NDArray:
         size = dummy.itemsize
         memory = np.lib.stride_tricks.as_strided(dummy, (self.offset + 1,), (size,))
         strides = tuple(s * size for s in self.strides)
         return np.lib.stride_tricks.as_strided(memory[self.offset :], self.shape, strides)
+
+
+def _address(memory: NDArray) -> int:
+    return memory.__array_interface__["data"][0]
 
 
 def _put_changed(flat: Array, new: Array, places: NDArray) -> Array:
@@ -206,7 +222,7 @@ def as_strided(
         strides = its.strides
     if len(shape) != len(strides):
         raise ValueError("mismatch in length of strides and shape")
-    offset = its.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    offset = _address(its) - _address(whole)
     if owner.dtype != array.dtype or any(s % size for s in (*strides, offset)):
         return _copied(array, shape, strides)
     steps = tuple(s // size for s in strides)

@@ -82,6 +82,10 @@ def getitem(self: Array, index: Any) -> Any:
     recorded slice; a value that a transformation interprets; an advanced index.
     """
     index, axes = element_index(index)
+    if self._base is not None and self._path[0].joins:
+        step = _step_of_part(self, index)
+        if step is not None and step.params["shape"]:  # no element
+            return view(self, step)
     if axes and not staged:
         element = element_there(self, index, axes)
         if element is not None:
@@ -336,7 +340,9 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
     """The node that a store gives the array; None if nothing remains to be done."""
     recorder = local.recorder
     if self._base is not None and self._short_path()[-1].joins:
-        if _stored_in_part(self, index, value):
+        step = _step_of_part(self, index)
+        if step is not None:
+            view(self, step)[...] = value
             return None
     node = self._read()
     aval = node[AVAL] if node[OP] is None else node[OP].aval
@@ -379,19 +385,16 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
     return new
 
 
-def _stored_in_part(self: Array, index: Any, value: Any) -> bool:
-    """Store in a part of a view with strides of its own, whose other places need not be looked at:
-    the part is such a view as well.
+def _step_of_part(self: Array, index: Any) -> Any:
+    """The step of a basic index into a view with strides of its own, whose other places need not be
+    looked at: the part is such a view as well. None for the whole, and for any other index.
     """
     aval = aval_of_node(self._node).plain  # reading it would look at all places
     try:
         step = None if holds_size(index) else _set_step(aval, index)
-    except FAULTS:
-        return False  # whoever looks at the whole raises
-    if step is None or step.params["shape"] == aval.shape:
-        return False
-    view(self, step)[...] = value
-    return True
+    except FAULTS:  # whoever looks at the whole raises
+        return None
+    return None if step is None or step.params["shape"] == aval.shape else step
 
 
 def _store_part(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:

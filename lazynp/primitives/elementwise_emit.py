@@ -44,6 +44,11 @@ def _added(b: Any, name: str, x: Any, y: Any) -> Any:
     be negative, and (z + w) - w as well.
     """
     if x.aval.dtype.kind != "c":
+        known = b.static(x), b.static(y)
+        if x.aval.dtype.kind == "f" and None not in known:  # XLA takes 0 + -0.0 for -0.0
+            u, v = map(x.aval.dtype.type, known)
+            with np.errstate(all="ignore"):
+                return like(b, u + v if name == "stablehlo.add" else u - v, x)
         return b.binary(name, b.hidden(x), b.hidden(y))
     parts = [[b.hidden(part(v)) for v in (x, y)] for part in (b.real, b.imag)]
     return b.complex(*[b.binary(name, u, v) for u, v in parts])

@@ -77,7 +77,6 @@ def test_a_write_looks_at_the_places_of_the_part(monkeypatch: pytest.MonkeyPatch
     for w in (windows, theirs):
         w[70, ::2] += 1.0
         w[3] = 5.0
-        w.T[4][10:20] *= 2.0
         row = w[100]
         row[2:] -= 1.0
     assert sizes and max(sizes) <= 50

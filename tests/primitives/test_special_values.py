@@ -215,3 +215,22 @@ def test_special_values(name: str, dtypes: tuple[numpy.dtype[Any], ...]) -> None
             assert not wrong.size, (
                 f"{wrong.size} of {ok.size}, (operands, result, NumPy's): {listed}"
             )
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
+def test_sums_and_differences_of_constants(dtype: str) -> None:
+    """XLA takes 0 + -0.0 for -0.0, where both are constants."""
+    values = [0.0, -0.0, 1.5, -1.5, numpy.inf, -numpy.inf, numpy.nan]
+    pairs = list(itertools.product(values, values))
+
+    def sums(np: Any) -> Any:
+        made = [[np.full((), v, dtype) for v in pair] for pair in pairs]
+        return [x + y for x, y in made] + [x - y for x, y in made]
+
+    with np.config(execution="compiled"):
+        got = numpy.array([numpy.asarray(x) for x in np.jit(lambda: sums(np))()])
+    with numpy.errstate(all="ignore"):
+        want = numpy.array(sums(numpy))
+    numpy.testing.assert_array_equal(got, want)
+    known = ~numpy.isnan(want)
+    numpy.testing.assert_array_equal(numpy.signbit(got)[known], numpy.signbit(want)[known])

@@ -13,6 +13,7 @@ from lazynp._interpreter import eval_reference
 from lazynp._jaxpr import Eqn, Jaxpr, Var
 from lazynp._memo import cached
 from lazynp._primitive import Missing, Primitive, Undefined
+from lazynp._recorder import local
 from lazynp._tree import tree_flatten
 from lazynp.transforms._branches import Operands
 from lazynp.transforms._call import jaxpr_explicit, jit_call, moving_flags, present
@@ -198,6 +199,8 @@ def checkpoint(
 
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        if not (local.recorder.staging or local.level):
+            return fun(*args, **kwargs)  # nobody keeps anything
         fixed = {n % len(args): args[n] for n in numbers if -len(args) <= n < len(args)}
         named = {k: v for k, v in kwargs.items() if k in names}
         dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)

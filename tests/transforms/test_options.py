@@ -296,3 +296,10 @@ def test_debug_nans_is_a_setting() -> None:
         with debug_nans(False):
             numpy.asarray(np.log(np.array([-1.0])))
     numpy.asarray(np.log(np.array([-1.0])))
+
+
+def test_checkpoint_is_the_function_itself_where_nothing_is_transformed() -> None:
+    """Nothing is traced: that takes much longer than to run it."""
+    f = np.checkpoint(lambda x: x * 2.0 if float(x.sum()) > 0 else -x)
+    assert f(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+    assert f(-np.ones(3)).tolist() == [1.0, 1.0, 1.0]

@@ -50,7 +50,8 @@ def may_write(array: Array) -> bool:
         return True
     why = array._flags and array._flags["readonly"]
     if callable(why):
-        raise why()
+        error: Any = why()
+        raise error
     if why != WARNS:
         return False
     warnings.warn(_OVERLAPPING, DeprecationWarning, stacklevel=3)

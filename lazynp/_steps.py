@@ -55,7 +55,7 @@ class Exact:
     plain = False  # whether `layout` returns a view of any array whatever
     turns = False  # whether the step may change the order of the axes in memory
     shows = False  # whether `layout` of a value is a writable view of it, or a ValueError
-    joins = False  # whether a step after it is always joined to it, by `then`
+    joins = False  # always to the step after it, by `then`
 
     def then(self, step: Any) -> Step | None:
         """This step and the next as one; None if they are not."""
@@ -110,10 +110,8 @@ class Slice(Exact):
 
 
 class Basic(tuple[Any, ...], Exact):
-    """Basic indexing that is interpreted on demand, because most views are never read.
-
-    It holds an index and the aval that it applies to. A tuple, because loops make one for each
-    slice.
+    """Basic indexing that is interpreted on demand, because most views are never read: an index and
+    the aval that it applies to. A tuple, because loops make one for each slice.
     """
 
     __slots__ = ()

@@ -195,6 +195,8 @@ def checkpoint(
         fun, numbers_of(static_argnums), strings(static_argnames), of="checkpoint"
     )
     primitive = jit_call if policy == "everything" else remat_call
+    kept = primitive is jit_call
+    how = {"name": name_of(fun)} if kept else {"policy": policy or "nothing"}
     what = f"checkpoint of {name_of(fun)}"
 
     @functools.wraps(fun)
@@ -211,8 +213,8 @@ def checkpoint(
             whole = [fixed[i] if i in fixed else next(rest) for i in range(len(args))]
             return fun(*whole, **named, **keywords)
 
-        given_by_name = {k: v for k, v in kwargs.items() if k not in names}
-        leaves, structure = tree_flatten((dynamic, given_by_name))
+        rest = {k: v for k, v in kwargs.items() if k not in names}
+        leaves, structure = tree_flatten((dynamic, rest))
         given = Operands(leaves, what)
         if table() is None:
             program, flat = given.staged(call, structure, "checkpoint of")
@@ -225,12 +227,7 @@ def checkpoint(
             if body.opens or _has_sizes(body.program.jaxpr):
                 return fun(*args, **kwargs)
             program, flat = body.program, body.flat
-        params: dict[str, Any] = {"jaxpr": program.jaxpr}
-        if primitive is jit_call:
-            params["name"] = name_of(fun)
-        else:
-            params["policy"] = policy or "nothing"
-        outs = primitive(*given.values, *program.captured, **params)
+        outs = primitive(*given.values, *program.captured, jaxpr=program.jaxpr, **how)
         program.write_back(outs[flat.count :])
         given.finish()
         return flat.rebuilt([o._read() for o in outs], program.like)

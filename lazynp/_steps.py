@@ -55,7 +55,7 @@ class Exact:
     plain = False  # whether `layout` returns a view of any array whatever
     turns = False  # whether the step may change the order of the axes in memory
     shows = False  # whether `layout` of a value is a writable view of it, or a ValueError
-    joins = False  # always to the step after it, by `then`
+    joins = False  # whether the next step is always joined to this one, by `then`
 
     def then(self, step: Any) -> Step | None:
         """This step and the next as one; None if they are not."""

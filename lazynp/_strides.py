@@ -12,7 +12,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -48,16 +48,16 @@ def may_write(array: Array) -> bool:
     """
     if writeable(array):
         return True
-    why = array._flags and array._flags["readonly"]
+    assert array._flags is not None
+    why = array._flags["readonly"]
     if callable(why):
-        error: Any = why()
-        raise error
+        raise cast(BaseException, why())
     if why != WARNS:
         return False
     warnings.warn(_OVERLAPPING, DeprecationWarning, stacklevel=3)
     for share in sharing:
         share(array)
-    array._flags = {**(array._flags or {}), "readonly": False}
+    array._flags = {**array._flags, "readonly": False}
     return True
 
 

@@ -66,8 +66,8 @@ class Flags:
     def _set_writeable(self, value: bool) -> None:
         array = self._array
         base = shown_base(array)
-        before = (array._flags or {}).get("readonly")
-        always = before == "always" or callable(before)
+        why = (array._flags or {}).get("readonly")
+        always = why == "always" or callable(why)
         if value and (always or base is not None and not writeable(base)):
             raise ValueError("cannot set WRITEABLE flag to True of this array")
         if value and array._base is not None:

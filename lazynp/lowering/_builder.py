@@ -20,7 +20,7 @@ from lazynp.lowering._core import Body, Value, Values
 from lazynp.lowering._reads import Reads
 from lazynp.lowering._stacks import fft_attrs, fft_call, notes
 from lazynp.lowering._structure import Structure
-from lazynp.lowering._text import dims, flag, ints, text
+from lazynp.lowering._text import dims, flag, ints, layouts_text, text
 
 _HIGHEST = "#stablehlo<precision HIGHEST>"
 _TRANSPOSES = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
@@ -67,12 +67,12 @@ class Builder(Structure):
         return self._by_rows(self.op("stablehlo.fft", self._by_rows(x), out=out, attrs=attrs))
 
     def _by_rows(self, x: Value) -> Value:
-        """x, held in row-major order (`_holds.by_rows`): Fourier transforms fail in others."""
-        if x.aval.ndim < 2 or not self.platform.host:
+        """x, in row-major order also where LAPACK asks for another: Fourier transforms need it."""
+        if x.aval.ndim < 2 or not self.columns:
             return x
         if self.holds_in_place:
             size = self.constant(x.aval.nbytes, np.dtype(np.int64))
-            attrs = _holds.call_attrs(_holds.WRITTEN)
+            attrs = _holds.call_attrs(_holds.WRITTEN, x.aval, True)
             return self.op("stablehlo.custom_call", x, size, out=x.aval, attrs=attrs)
         self.functions[_holds.function_name(x)] = _holds.function_text(x)
         attrs, notes = _holds.function_attrs(x)
@@ -243,9 +243,9 @@ class Builder(Structure):
             f"backend_config = {config}",
             f'call_target_name = "{target}"',
             f"has_side_effect = {flag(has_side_effect)}",
-            f"operand_layouts = {_layouts([v.aval for v in operands], operand_layouts)}",
+            f"operand_layouts = {layouts_text([v.aval for v in operands], operand_layouts)}",
             f"output_operand_aliases = {_aliases(aliases or {}, len(outs))}",
-            f"result_layouts = {_layouts(outs, result_layouts)}",
+            f"result_layouts = {layouts_text(outs, result_layouts)}",
         ]
         # `op` must know whether there is one result, which it returns bare, or a tuple
         out: Any = outs[0] if len(outs) == 1 else outs
@@ -309,13 +309,6 @@ def _transformed(x: Aval, kind: str, n: int) -> Aval:
 def _same_type(x: Aval, y: Aval) -> bool:
     """Equal apart from weakness, which StableHLO does not have."""
     return x.shape == y.shape and x.dtype == y.dtype
-
-
-def _layouts(avals: Sequence[Aval], layouts: Sequence[Sequence[int]] | None) -> str:
-    if layouts is None:
-        layouts = [tuple(range(a.ndim))[::-1] for a in avals]
-    texts = [f"dense<{dims(o) if o else ''}> : tensor<{len(o)}xindex>" for o in layouts]
-    return "[" + ", ".join(texts) + "]"
 
 
 def _aliases(aliases: dict[int, int], outs: int) -> str:

@@ -76,6 +76,7 @@ class Core:
     def __init__(self, platform: Platform = CPU, names: _Names | None = None) -> None:
         self.platform = platform
         self.mesh: Any = None  # that the program is split over, if any
+        self.columns = False  # whether it has LAPACK's calls, which read matrices by columns
         self.lines: list[str | Product] = []
         self._names = names or _Names()
         self._constants: dict[tuple[str, Aval], str] = {}
@@ -163,7 +164,7 @@ class Core:
         inner = type(self)(self.platform, self._names)
         inner.looping, inner.functions = loop or self.looping, self.functions
         inner.kernels = self.kernels
-        inner.mesh = self.mesh
+        inner.mesh, inner.columns = self.mesh, self.columns
         args = [Value(self._fresh(), aval) for aval in avals]
         results = body(inner, args)
         results = [results] if isinstance(results, Value) else list(results)
@@ -191,7 +192,7 @@ class Core:
         for value, target in called.items():
             if not target:
                 self.functions[_holds.function_name(value)] = _holds.function_text(value)
-        return "\n".join(_holds.stored(lines, called) if called else lines)
+        return "\n".join(_holds.stored(lines, called, self.columns) if called else lines)
 
     def multiplied(self, x: Value, y: Value) -> Value:
         """x * y, kept from being contracted with an addition if it meets one."""

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lazynp._avals import aval_of
-from lazynp._jaxpr import Jaxpr
-from lazynp.lowering import _holds
+from lazynp._jaxpr import Jaxpr, jaxprs_in
 from lazynp.lowering._builder import Builder, Value
 from lazynp.lowering._kernel import Launched
 from lazynp.lowering._mlir import verified
@@ -42,7 +41,7 @@ def module(
 ) -> tuple[str, tuple[Launched, ...]]:  # fmt: skip
     """The module of a jaxpr, and the kernels that it launches, each once."""
     b = Builder(platform_of(platform))
-    b.mesh = mesh
+    b.mesh, b.columns = mesh, b.platform.host and mesh is None and reads_columns(jaxpr)
     avals = [aval_of(v.aval.shape, v.aval.dtype) for v in jaxpr.inputs]  # without weak types
     args = [Value(f"%a{i}", aval) for i, aval in enumerate(avals)]
     results = b.subjaxpr(jaxpr, args)
@@ -69,4 +68,12 @@ def module(
         tail=f"return {names} : {kinds}" if results else "return",
     )
     kernels = [Launched(k.name, verified(k.text), k.grid) for k in dict.fromkeys(b.kernels)]
-    return _holds.by_rows(text), tuple(kernels)
+    return text, tuple(kernels)
+
+
+def reads_columns(jaxpr: Jaxpr) -> bool:
+    """Whether it has operations of linear algebra: LAPACK computes them."""
+    return any(
+        eqn.primitive.kind == "linalg" or any(map(reads_columns, jaxprs_in(eqn.params)))
+        for eqn in jaxpr.eqns
+    )

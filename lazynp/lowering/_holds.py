@@ -19,11 +19,11 @@ An array that is written in place and then read is held too (`overwritten`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from lazynp.lowering._text import type_text
+from lazynp._avals import Aval
+from lazynp.lowering._text import layouts_text, type_text
 
 MOVERS = frozenset(
     f"stablehlo.{name}"
@@ -160,10 +160,10 @@ def overwritten(operations: Sequence[Operation], results: Sequence[Any]) -> list
     return found
 
 
-def stored(lines: Sequence[str], values: dict[Any, str]) -> list[str]:
+def stored(lines: Sequence[str], values: dict[Any, str], columns: bool) -> list[str]:
     """The lines of a region with a call for each of these values: of this custom call, whose result
     has the memory of its operand; "": of a function. XLA makes no single function of a loop with a
-    custom call, so that small values take the other.
+    custom call, so that small values take the other. columns: see `call_attrs`.
     """
     names = {v.name: v for v in values}
     out: list[str] = []
@@ -176,52 +176,34 @@ def stored(lines: Sequence[str], values: dict[Any, str]) -> list[str]:
         whole = f"%h{name[1:]}"
         out.append(f"{whole} {rest}")
         target = values[value]
-        out += _held_in_place(value, whole, target) if target else _copied(value, whole)
+        out += _held_in_place(value, whole, target, columns) if target else _copied(value, whole)
     return out
 
 
-def _held_in_place(value: Any, whole: str, target: str) -> list[str]:
+def _held_in_place(value: Any, whole: str, target: str, columns: bool) -> list[str]:
     kind, size = type_text(value.aval), f"%n{value.name[1:]}"
     return [
         f'{size} = "stablehlo.constant"() <{{value = dense<{value.aval.nbytes}> : tensor<i64>}}> '
         f": () -> tensor<i64>",
         f'{value.name} = "stablehlo.custom_call"({whole}, {size}) '
-        f"<{{{call_attrs(target)}}}> : ({kind}, tensor<i64>) -> {kind}",
+        f"<{{{call_attrs(target, value.aval, columns)}}}> : ({kind}, tensor<i64>) -> {kind}",
     ]
 
 
-def call_attrs(target: str) -> str:
-    """The attributes of the custom call of a hold, whose second operand is the size in bytes."""
+def call_attrs(target: str, aval: Aval, columns: bool) -> str:
+    """The attributes of the custom call of a hold, whose second operand is the size in bytes.
+
+    columns: whether the program has calls that read matrices by columns. There XLA may give the
+    result the order that its readers ask for, and the operand another, though both are the same
+    memory. So the hold asks for row-major order. Elsewhere it does not: that would cost a copy.
+    """
+    rows = layouts_text([aval])
+    asked = f"operand_layouts = {rows[:-1]}, dense<> : tensor<0xindex>], result_layouts = {rows}, "
     return (
-        f'call_target_name = "{target}", api_version = 1 : i32, '
+        f'call_target_name = "{target}", api_version = 1 : i32, {asked if columns else ""}'
         f"output_operand_aliases = [#stablehlo.output_operand_alias<"
         f"output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]"
     )
-
-
-_COLUMNS = 'call_target_name = "lapack_'
-_CALL = re.compile(f'call_target_name = "(?:{TARGET}|{WRITTEN})"(?=.* : \\(tensor<((?:\\d+x)*))')
-
-
-def by_rows(text: str) -> str:
-    """The module. If LAPACK reads columns in it, its holds ask for row-major order.
-
-    XLA gives a result the order that its readers ask for, and an operand another, though for a hold
-    both are the same memory. Where no call asks for an order, the holds do not either: XLA would
-    copy their operands.
-    """
-    if _COLUMNS not in text:
-        return text
-
-    def asked(call: re.Match[str]) -> str:
-        ndim = call[1].count("x")
-        order = f"dense<{[*reversed(range(ndim))] if ndim else ''}> : tensor<{ndim}xindex>"
-        return (
-            f"{call[0]}, operand_layouts = [{order}, dense<> : tensor<0xindex>], "
-            f"result_layouts = [{order}]"
-        )
-
-    return _CALL.sub(asked, text)
 
 
 def _copied(value: Any, whole: str) -> list[str]:

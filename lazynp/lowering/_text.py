@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,14 @@ def ints(values: Iterable[int]) -> str:
 def dims(values: Iterable[int]) -> str:
     """`[0, 1]`"""
     return "[" + ", ".join(map(str, values)) + "]"
+
+
+def layouts_text(avals: Sequence[Aval], layouts: Sequence[Sequence[int]] | None = None) -> str:
+    """The layouts of a call's operands or results, minor to major. The default is row-major."""
+    if layouts is None:
+        layouts = [tuple(range(a.ndim))[::-1] for a in avals]
+    texts = [f"dense<{dims(o) if o else ''}> : tensor<{len(o)}xindex>" for o in layouts]
+    return "[" + ", ".join(texts) + "]"
 
 
 _BITS = {"float16": ("u2", 4), "float32": ("u4", 8), "float64": ("u8", 16)}

@@ -11,6 +11,7 @@ import pytest
 
 import lazynp as np
 from lazynp.lowering import _hold_call, _holds
+from lazynp.lowering._emit import module_text, reads_columns
 
 
 def drawn(*shape: int, dtype: str = "f8") -> Any:
@@ -108,3 +109,30 @@ def test_the_gradient_of_a_gaussian_likelihood(n: int) -> None:
     with np.config(execution="compiled"):
         got = np.jit(np.grad(likelihood))(np.array(a))
     numpy.testing.assert_allclose(got, want, rtol=0, atol=1e-12)
+
+
+def test_a_transform_alone_is_not_held() -> None:
+    """A hold of an argument would copy it."""
+    text = np.jit(np.fft.fft2).lower(np.array(drawn(40, 40))).as_text()
+    assert _holds.WRITTEN not in text and "func.call" not in text
+
+
+SOLVERS = {
+    "cholesky": np.linalg.cholesky, "inv": np.linalg.inv, "det": np.linalg.det,
+    "slogdet": np.linalg.slogdet, "qr": np.linalg.qr, "svd": np.linalg.svd,
+    "svdvals": np.linalg.svdvals, "eig": np.linalg.eig, "eigvals": np.linalg.eigvals,
+    "eigh": np.linalg.eigh, "eigvalsh": np.linalg.eigvalsh, "pinv": np.linalg.pinv,
+    "solve": lambda a: np.linalg.solve(a, a), "lstsq": lambda a: np.linalg.lstsq(a, a[0])[0],
+    "cond": np.linalg.cond, "matrix_rank": np.linalg.matrix_rank,
+    "matrix_power": lambda a: np.linalg.matrix_power(a, -2),
+    "in a loop": lambda a: np.fori_loop(0, 9, lambda i, x: np.linalg.solve(a, x), a),
+    "in a branch": lambda a: np.cond(a[0, 0] > 0, np.linalg.inv, lambda a: a, a),
+    "gradient": np.grad(lambda a: np.linalg.cholesky(a).sum()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("f", SOLVERS.values(), ids=SOLVERS)
+def test_all_that_calls_lapack_is_known(f: Any) -> None:
+    jaxpr = np.make_jaxpr(f)(np.eye(6) * 2)
+    assert "lapack_" in module_text(jaxpr)
+    assert reads_columns(jaxpr)

@@ -341,7 +341,7 @@ def test_an_array_that_is_in_a_list_and_in_a_variable_is_read_only() -> None:
         return ys, y
 
     for which in (False, True):
-        with pytest.raises((TypeError, ValueError), match="another name|read-only"):
+        with pytest.raises(TypeError, match="a loop gives an array another name"):
             np.jit(f, static_argnums=1)(np.ones(3), which)
 
 

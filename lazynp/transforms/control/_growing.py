@@ -13,6 +13,7 @@ from lazynp._array import NDArray, Scalar, new_array
 from lazynp._recorder import StagingRecorder, local
 from lazynp._tree import LEAF, tree_flatten, tree_unflatten
 from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control._aliases import protect
 from lazynp.transforms.control._state import (
     CannotStage,
     Cells,
@@ -126,7 +127,7 @@ def _row(stack: Any, k: int, form: Any, aval: Any, shared: bool) -> Any:
         return row
     row = new_array(row._read())
     if shared and row.ndim:  # a write would not reach the variable that shows the array
-        row._flags = {"readonly": True}
+        protect(row, "a loop", ())
     return row
 
 

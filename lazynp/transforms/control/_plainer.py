@@ -3,8 +3,9 @@ know.
 
 `while (err := f(x)) > tol` assigns first and tests then. That is possible where nothing before the
 assignment is evaluated that it could change. `match` becomes a chain of comparisons if its patterns
-are values, alternatives of values, and names. `if` knows which variable an array is in, and an
-expression does not: it must not be written afterwards. What is left stays Python's.
+are values, alternatives of values, and names. `x = a if test else b` becomes an `if`, which knows
+the variables: an array that only one of them held may be written afterwards. What is left stays
+Python's.
 """
 
 from __future__ import annotations

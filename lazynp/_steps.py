@@ -56,6 +56,7 @@ class Exact:
     turns = False  # whether the step may change the order of the axes in memory
     shows = False  # whether `layout` of a value is a writable view of it, or a ValueError
     joins = False  # whether the next step is always joined to this one, by `then`
+    splits = False  # whether a part of the view may be made of a part of its source
 
     def then(self, step: Any) -> Step | None:
         """This step and the next as one; None if they are not."""

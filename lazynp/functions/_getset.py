@@ -67,6 +67,7 @@ from lazynp.functions._stores import (
     store_element,
     store_slice,
 )
+from lazynp.functions._windows import part_of_windows
 from lazynp.primitives import shaping
 
 _MEMO_SIZE = 4096
@@ -99,6 +100,9 @@ def getitem(self: Array, index: Any) -> Any:
         if element is not None:
             return element
     out = recorder.backend.attempt(_part_at_once, self, node, aval, index)
+    if out is None and self._base is not None and self._path[-1].splits:
+        step = _step_of_part(self, index)
+        out = None if step is None else part_of_windows(self, step)
     if out is not None:
         return out
     entry: Any = None

@@ -12,12 +12,11 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array, from_host, new_array, new_view
 from lazynp._dimensions import require_all
-from lazynp._extents import stand_in
 from lazynp._flush import host_value
 from lazynp._node import Node, aval_of_node, leaf
 from lazynp._recorder import staged
 from lazynp._sizes import sized
-from lazynp._steps import Basic, Broadcast, Exact, Slice, Transpose
+from lazynp._steps import Basic, Broadcast, Slice, Transpose
 from lazynp._strides import Order, layout, layouts, sharing, writeable
 from lazynp._values import knowable, there
 from lazynp._views import view
@@ -25,37 +24,11 @@ from lazynp.functions._arguments import as_size
 from lazynp.functions._fold import part
 from lazynp.functions._host import to_host
 from lazynp.functions._operands import as_array
-from lazynp.primitives import elementwise, indexing, shaping, windows
+from lazynp.functions._windows import Windows
+from lazynp.primitives import elementwise, indexing, shaping
 
 NDArray = np.ndarray[Any, Any]
 _MOST = 1 << 22  # elements that are gathered: a view of more of them waits for the array's value
-
-
-@dataclass(frozen=True)
-class Windows(Exact):
-    """All windows of some lengths on some axes; the windows are the last axes."""
-
-    lengths: tuple[int, ...]
-    axes: tuple[int, ...]
-    plain = True
-    turns = True
-
-    def get(self, node: Node) -> Node:
-        x = new_array(node)
-        for length, axis in zip(self.lengths, self.axes, strict=True):
-            x = windows.windows(x, axis=axis, length=length)
-        return x._read()
-
-    def set(self, old: Node, new: Node) -> Node:
-        raise ValueError("assignment destination is read-only")
-
-    def layout(self, dummy: NDArray) -> NDArray:
-        lengths = stand_in(self.lengths)
-        shape = list(dummy.shape)
-        for length, a in zip(lengths, self.axes, strict=True):
-            shape[a] = max(shape[a] - length + 1, 0)  # stand-ins for sizes may be too long
-        strides = (*dummy.strides, *[dummy.strides[a] for a in self.axes])
-        return np.lib.stride_tricks.as_strided(dummy, (*shape, *lengths), strides)
 
 
 @dataclass(frozen=True)
@@ -64,6 +37,7 @@ class Strided:
 
     overlaps = True  # so a write may show elsewhere in the view itself
     joins = True
+    splits = False
     plain = False
     shows = False
     shape: tuple[int, ...]
@@ -192,7 +166,7 @@ def sliding_window_view(
         require_all((remaining[a] - length,), lambda _: longer, None)
         remaining[a] -= length - 1
     if not writeable:
-        return view(array, Windows(lengths, axes), readonly="always")
+        return view(array, Windows(lengths, axes, (1,) * len(axes)), readonly="always")
     strides = layout(array).strides
     return as_strided(array, (*remaining, *lengths), (*strides, *(strides[a] for a in axes)))
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from lazynp._array import NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._node import leaf
-from lazynp._promotion._given import Again, Given, NotTaken, Path, Spec, Template
+from lazynp._promotion._given import Given, Path
+from lazynp._promotion._template import Again, NotTaken, Spec, Template
 from lazynp.transforms._recipes import Recipe, recipe_of
 from lazynp.transforms.control import PURE, is_users, plain_of
 
@@ -64,6 +65,9 @@ class Call(Given):
             parts = self._enter((x.func, x.args, x.keywords), path, depth)
             return "partial", parts
         return super()._enter(x, path, depth)
+
+    def _reads(self, name: str) -> bool:
+        return True
 
     def _rebuilt(self, x: Any, path: Path, depth: int) -> Spec:
         if len(x) > _MOST or depth > _DEEP:

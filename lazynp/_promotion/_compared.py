@@ -11,8 +11,8 @@ from lazynp._array import NDArray
 from lazynp._promotion._agreement import agree, close
 from lazynp._promotion._boxes import of_numpy
 from lazynp._promotion._draws import Draws
-from lazynp._promotion._given import ARRAY
 from lazynp._promotion._loops import Loop
+from lazynp._promotion._template import ARRAY
 from lazynp._promotion._tuples import Tuples, of_ours
 from lazynp._promotion._variables import Variables, value_of
 from lazynp.transforms.control import CannotStage

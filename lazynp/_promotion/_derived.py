@@ -20,10 +20,11 @@ from lazynp._memo import Memo
 from lazynp._promotion import _clock, _trials
 from lazynp._promotion._calls import AgainCall, Call
 from lazynp._promotion._earlier import has_won, key_of, of_code
-from lazynp._promotion._given import Again, Given, Numbers
+from lazynp._promotion._given import Given, Numbers
 from lazynp._promotion._guards import Changing, Guards, Inputs, names_of
 from lazynp._promotion._program import Program
 from lazynp._promotion._results import Results
+from lazynp._promotion._template import Again
 from lazynp._promotion._trials import Trials, may_run
 from lazynp.transforms._pulls import LinearFunction
 from lazynp.transforms._recipes import Recipe, recipe_of, runners

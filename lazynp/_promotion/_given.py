@@ -1,32 +1,30 @@
 """What a call is given: its arguments, its closure and the attributes of its objects, taken apart.
 
 A call reads arrays and numbers from its arguments, from the variables of functions around it, and
-from the attributes of plain objects (`_objects`). `Given` lists them once each. Calls with equal
-keys are served by one program: the key tells which place holds which array, of which type, order
-and memory, and holds the values of numbers. Numbers that vary between calls are inputs, like
-arrays; the key contains only their types.
+from the attributes of plain objects, lists and dicts (`_objects`). `Given` lists them once each.
+Calls with equal keys are served by one program: the key tells which place holds which array, of
+which type, order and memory, and holds the values of numbers. Numbers that vary between calls are
+inputs, like arrays; the key contains only their types.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
 
 import numpy as np
 
-from lazynp import lowering
-from lazynp._array import Array, NDArray, Scalar, new_array, new_view
-from lazynp._avals import Aval
-from lazynp._node import VALUE, is_tracer, leaf
-from lazynp._promotion._objects import MISSING, Unread, attributes, bare, is_plain, put
+from lazynp._array import Array, NDArray, Scalar, from_host, new_array
+from lazynp._node import is_tracer
+from lazynp._promotion._constants import constants_of
+from lazynp._promotion._objects import CONTAINERS, MISSING, attributes, is_plain
+from lazynp._promotion._template import NotTaken, Spec, Template
 from lazynp.functions._ufunc import ufunc
 from lazynp.transforms._arguments import Arguments
-from lazynp.transforms.control import plain_of
 
 Path = tuple[Any, ...]  # where a number stands: an argument, a variable, an attribute
-Spec = tuple[Any, ...]
 
 _FIXED = (bool, int, float, complex, str, bytes, type(None))
 _VARYING = (int, float, complex)
@@ -36,10 +34,6 @@ _DEEP = 4  # objects in objects
 _CLOSURE = "closure"
 
 
-class NotTaken(Exception):
-    """A part of the call that no program can be given."""
-
-
 class Numbers:
     """Which numbers of a function's calls vary. names: attributes that it may read, if known."""
 
@@ -47,6 +41,7 @@ class Numbers:
         self.varying: set[Path] = set()
         self.kept: tuple[type, ...] = ()  # types of numbers that stay part of the key
         self.names: frozenset[str] | None = None
+        self.lists = False  # whether it may read any list or dict among the attributes
         self.moving: set[Any] = set()  # keys whose views begin elsewhere at each call
         self.scopes: dict[tuple[int, str], dict[str, Any]] = {}  # global names that are inputs
         self._last: dict[Path, Any] = {}
@@ -95,6 +90,8 @@ class Numbers:
 
 
 _SIZES = 4
+_LEAVES = 256
+_FEW, _LONG = 8, 1 << 12  # numbers in a list
 _SMALL = 2**16  # bytes: views of less memory are passed as views, if they share it
 _LARGE = 2**53  # it is a float as well, and a program has room to add to it
 
@@ -110,14 +107,14 @@ class Given:
     A view among the leaves is replaced by an array of its own with the same elements: a program
     writes that in place, and a loop would copy all of the owner's memory in each round. originals:
     the leaves with the views. compact: the places of the views, and whether they are contiguous.
-    apart: leaves that share memory and must not be written. arrays: the leaves, as a trace takes
-    them.
+    foreign: leaves that stand for arrays of NumPy's. apart: leaves that must not be written, since
+    they are such, or share memory. arrays: the leaves, as a trace takes them.
     """
 
     __slots__ = (
         "args", "names", "closure", "base", "key", "leaves", "fixed", "objects", "paths", "unread",
-        "skipped", "moving", "originals", "compact", "apart", "arrays", "_numbers", "_known",
-        "_specs",
+        "skipped", "foreign", "moving", "originals", "compact", "apart", "arrays", "_numbers",
+        "_known", "_specs",
     )  # fmt: skip
 
     def __init__(
@@ -128,9 +125,10 @@ class Given:
         self.leaves: list[Any] = []
         self.fixed: list[Any] = []
         self.objects: list[Any] = []
-        self.paths: dict[tuple[int, str], Path] = {}
+        self.paths: dict[tuple[int, Any], Path] = {}
         self.unread: set[str] = set()
         self.skipped: set[str] = set()
+        self.foreign: list[int] = []
         self._known: dict[int, Spec] = {}
         self._specs: list[Any] = []
         self.names = tuple(kwargs)
@@ -164,7 +162,8 @@ class Given:
             made = self.leaves[i] = new_array(x._read())
             made._flags = x._flags
             self.compact[i] = x.flags.c_contiguous
-        self.apart = tuple([i for i, o in enumerate(owners) if o is not None and id(o) in large])
+        shared = [i for i, o in enumerate(owners) if o is not None and id(o) in large]
+        self.apart = (*shared, *self.foreign)
 
     # -- taking apart ------------------------------------------------------------------------------
 
@@ -186,7 +185,12 @@ class Given:
         if isinstance(x, MethodType) and isinstance(x.__func__, FunctionType):
             return "method", x.__func__, self._keep(x.__func__), self._enter(
                 x.__self__, path, depth)  # fmt: skip
-        return self._object(x, depth) if is_plain(t) and depth < _DEEP else _refused(x)
+        if t is np.ndarray:
+            return self._numpys(x)
+        if t is list and _has_numbers(x):
+            return self._numbers_of(x)
+        known = t in CONTAINERS or is_plain(t)
+        return self._object(x, depth) if known and depth < _DEEP else _refused(x)
 
     def _array(self, x: Array) -> Spec:
         known = self._known.get(id(x))
@@ -198,6 +202,37 @@ class Given:
             raise NotTaken("memory that another object shows")
         self.leaves.append(x)
         self._known[id(x)] = made = ("leaf", len(self.leaves) - 1)
+        return made
+
+    def _numpys(self, x: Any) -> Spec:
+        """An array of NumPy's, as one of ours with the same values, which nobody may write."""
+        known = self._known.get(id(x))
+        if known is not None:
+            return known
+        if x.dtype.kind not in "biufc" or not x.dtype.isnative or x.dtype.char in "gG":
+            raise NotTaken("an array of another dtype")
+        self.leaves.append(new_array(from_host(x)))
+        self.foreign.append(len(self.leaves) - 1)
+        self._known[id(x)] = made = ("leaf", len(self.leaves) - 1, np.ndarray)
+        return made
+
+    def _numbers_of(self, x: Any) -> Spec:
+        """A list of floats, or of ints. Its values are part of the key. Nothing may change it."""
+        if len(x) > _LONG or set(map(type, x)) not in ({float}, {int}):
+            raise NotTaken("a list of many numbers, or of several kinds")
+        try:
+            found = np.array(x, type(x[0]))
+        except OverflowError:
+            raise NotTaken("a list of large ints") from None
+        made = self._known.get(id(x))
+        if made is not None:
+            return made
+        self._known[id(x)] = made = (
+            "numbers",
+            found.dtype.char,
+            found.tobytes(),
+            self._keep(list(x)),
+        )
         return made
 
     def _keep(self, x: Any) -> int:
@@ -216,8 +251,8 @@ class Given:
         if known is not None:
             return known
         found = attributes(x)
-        if found is None:
-            raise NotTaken("an object of many attributes")
+        if found is None or len(self.leaves) > _LEAVES:
+            raise NotTaken("an object of many parts")
         k = len(self.objects)
         self.objects.append(x)
         self._specs.append(None)
@@ -225,6 +260,12 @@ class Given:
         names = self._numbers.names
         parts = []
         for name, value in found.items():
+            if type(name) is tuple:
+                if type(name[0]) not in (str, int):
+                    raise NotTaken("a dict with strange keys")
+                path = self.paths[k, name] = ("entry", k, name)
+                parts.append((name, self._enter(value, path, depth + 1)))
+                continue
             if names is not None and name not in names:
                 parts.append((name, ("unread",)))
                 self.skipped.add(name)
@@ -236,12 +277,21 @@ class Given:
         return made
 
     def _part(self, value: Any, name: str, path: Path, depth: int) -> Spec:
-        """An attribute. One that cannot be taken matters only to a program that reads it."""
+        """An attribute. One that cannot be taken matters only to a program that reads it. A list
+        or dict may be another one at each call, so it is taken once a trace has read it.
+        """
+        if type(value) in CONTAINERS and not self._reads(name):
+            self.skipped.add(name)
+            return ("unread",)
         found = self._attempt(lambda: self._enter(value, path, depth))
         if found is None:
             self.unread.add(name)
             return ("unread",)
         return found
+
+    def _reads(self, name: str) -> bool:
+        """Whether a trace has read the attribute, or may have."""
+        return self._numbers.lists or name in (self._numbers.names or ())
 
     def _attempt(self, take: Callable[[], Spec]) -> Spec | None:
         """What `take` enters; None, and nothing is entered, if it cannot be taken."""
@@ -267,7 +317,8 @@ class Given:
             except ValueError:
                 value = MISSING
             path = ("attribute", _CLOSURE, name)
-            spec = ("unread",) if value is MISSING else self._part(value, name, path, 0)
+            known = value is MISSING or constants_of(value) is not None
+            spec = ("unread",) if known else self._part(value, name, path, 0)
             self.unread.discard(name)
             parts.append((name, spec))
         return tuple(parts)
@@ -285,157 +336,9 @@ class Given:
         )  # fmt: skip
 
 
-class Listed:
-    """Values that a program's function takes by place: constants, and `ARRAY` for what varies."""
-
-    moving = False
-    unread: frozenset[str] = frozenset()
-
-    def __init__(self, values: list[Any], compact: dict[int, bool] | None = None) -> None:
-        fixed, specs, leaves = [], [], 0
-        for x in values:
-            if x is ARRAY:
-                specs.append(("leaf", leaves))
-                leaves += 1
-            else:
-                specs.append(("fixed", len(fixed)))
-                fixed.append(x)
-        self.template = Template(tuple(specs), (), (), (), fixed, compact or {}, ())
-
-
-ARRAY = object()  # the place of an array, or of a number that varies
-
-
-class Template(NamedTuple):
-    """A call without its arrays and objects: what a program keeps of it."""
-
-    args: Spec
-    names: tuple[str, ...]
-    closure: Spec
-    specs: Spec  # of the objects: class, attributes
-    fixed: list[Any]
-    compact: dict[int, bool]
-    apart: tuple[int, ...]
-
-
-class Again:
-    """A call like a given one with other leaves, on stand-ins in place of its objects."""
-
-    def __init__(self, given: Template, function: Any, leaves: list[Any]) -> None:
-        self._given, self.leaves, self.compact = given, leaves, given.compact
-        self.cells: dict[int, CellType] = {}  # by id of the cell that each stands for
-        self.bound: list[tuple[CellType, Any]] = []
-        self.scopes: dict[int, dict[str, Any]] = {}  # by id of the global names they stand for
-        self.objects = [bare(cls) for cls, _ in given.specs]
-        self.kept: list[Any] = []  # lists and dicts from outside, which no program makes
-        self.before: dict[tuple[int, str], Any] = {}
-        for k, (_, parts) in enumerate(given.specs):
-            for name, spec in parts:
-                value = self.before[k, name] = self._made(spec)
-                put(self.objects[k], name, value)
-        made = [self._made(s) for s in given.args]
-        count = len(made) - len(given.names)
-        self.args, self.kwargs = made[:count], dict(zip(given.names, made[count:]))
-        self._bind(given, function)
-
-    def _bind(self, given: Template, function: Any) -> None:
-        """Put the values of variables around the function where a trace finds them."""
-        for cell, (_, spec) in zip(function.__closure__ or (), given.closure):
-            if spec != ("unread",):
-                self.cells[id(cell)] = CellType(self._made(spec))
-
-    def _made(self, spec: Spec) -> Any:
-        kind = spec[0]
-        if kind == "leaf" or kind == "number":
-            return self.leaves[spec[1]]
-        if kind == "fixed":
-            return self._given.fixed[spec[-1]]
-        if kind == "object":
-            return self.objects[spec[1]]
-        if kind == "method":
-            return MethodType(plain_of(self._given.fixed[spec[2]]), self._made(spec[3]))
-        if kind == "tuple":
-            parts = [self._made(s) for s in spec[2:]]
-            return tuple(parts) if spec[1] is tuple else spec[1](*parts)
-        return Unread()
-
-    def changes(self) -> list[tuple[int, str, Any]]:
-        """The attributes that have another value by now: object, name, value (or MISSING)."""
-        found: list[tuple[int, str, Any]] = []
-        for k, x in enumerate(self.objects):
-            now = attributes(x)
-            if now is None:
-                raise NotTaken("an object of many attributes")
-            for name in [n for j, n in self.before if j == k and n not in now]:
-                found.append((k, name, MISSING))
-            for name, value in now.items():
-                if value is not self.before.get((k, name), MISSING):
-                    found.append((k, name, value))
-        return found
+def _has_numbers(x: Any) -> bool:
+    return len(x) > _FEW and type(x[0]) in (float, int)
 
 
 def _refused(x: Any) -> Any:
     raise NotTaken(f"a {type(x).__name__}")
-
-
-_LARGE = 1 << 20  # bytes
-
-
-def copies(
-    leaves: list[Any], empty: bool = False, written: Container[int] | None = None
-) -> list[Any]:
-    """Arrays like these in memory of their own, which is shared as theirs is.
-
-    empty: without values, and without memory: for traces. written: places among the owners; if
-    given, other large arrays get their memory when one of both is written.
-    """
-    owners: dict[int, Array] = {}
-
-    def copied(x: Any) -> Any:
-        if type(x) is not NDArray:
-            return x
-        owner = x._owner()
-        made = owners.get(id(owner))
-        if made is None:
-            aval = owner.aval
-            shared = written is not None and len(owners) not in written
-            if shared and aval.nbytes >= _LARGE:
-                node = owner._node
-            else:
-                node = leaf(_nothing(aval) if empty else _copy(owner))
-            made = owners[id(owner)] = new_array(node)
-            made._flags, made._order = owner._flags, owner._order
-        if owner is x:
-            return made
-        node = made._node
-        for step in x._path:
-            node = step.get(node)
-        view = new_view(made, x._path, node, x._order)
-        view._flags = x._flags
-        return view
-
-    return [copied(x) for x in leaves]
-
-
-def _nothing(aval: Aval) -> Any:
-    """Zeros of this type in the memory of one. Nothing runs on them, so nothing writes them."""
-    return np.broadcast_to(np.zeros((), aval.dtype), aval.shape)
-
-
-def _copy(owner: Array) -> Any:
-    """Memory that a program takes as it is, as it does that of the original."""
-    value = np.asarray(owner)
-    made = lowering.aligned_empty(value.shape, value.dtype)
-    made[...] = value
-    return made
-
-
-def computed(leaves: list[Any]) -> None:
-    """Have the values of arrays there: else a call would be compiled together with what is
-    pending.
-    """
-    for x in leaves:
-        if isinstance(x, Array):
-            owner = x if x._base is None else x._owner()
-            if owner._node[VALUE] is None:
-                np.asarray(owner)

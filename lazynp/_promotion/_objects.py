@@ -1,8 +1,10 @@
-"""Objects of the user's whose attributes a program may read and replace.
+"""Objects of the user's whose attributes a program may read and replace; lists and dicts.
 
 Such an object is plain: its attributes are what its dict and its slots hold. Reading or setting one
 runs no code. While a function is traced, a stand-in takes the place of the object. It is of the
 same class, so that it has the same methods. The user sees nothing of what happens to it.
+
+What a list or a dict holds is treated like attributes. Its name is a tuple, of the place or key.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from lazynp.transforms.control import PURE, CannotStage
 
 MISSING: Any = object()  # the value of an attribute that is not there
 MOST = 64  # attributes of one object
+CONTAINERS = (list, dict)
 
 _HEAP_TYPE = 1 << 9  # made by a class statement, or like such a class
 _ABSTRACT = (object, abc.ABC, typing.Generic, typing.Protocol)
@@ -82,6 +85,7 @@ _HARMLESS = {
     "__getstate__", "__setstate__", "__copy__", "__deepcopy__", "__static_attributes__",
     "__firstlineno__", "__subclasshook__", "__annotate__", "__annotations_cache__", "__sizeof__",
     "__non_callable_proto_members__", "__protocol_attrs__", "__replace__", "__annotate_func__",
+    "__slotnames__",  # `copy` and `pickle` keep it there
 }  # fmt: skip
 _SETTING = {"__setattr__", "__delattr__"}
 
@@ -94,9 +98,12 @@ def slots_of(cls: type) -> Iterator[tuple[str, Any]]:
                 yield name, value
 
 
-def attributes(x: Any) -> dict[str, Any] | None:
-    """All attributes of a plain object; None if there are too many."""
-    found: dict[str, Any] = {}
+def attributes(x: Any) -> dict[Any, Any] | None:
+    """All attributes of a plain object, or what a list or dict holds; None if that is too much."""
+    found: dict[Any, Any] = {}
+    if type(x) in CONTAINERS:
+        items = x.items() if type(x) is dict else enumerate(x)
+        return {(key,): value for key, value in items} if len(x) <= MOST else None
     for name, slot in slots_of(type(x)):
         try:
             found[name] = slot.__get__(x)
@@ -108,11 +115,20 @@ def attributes(x: Any) -> dict[str, Any] | None:
 
 def bare(cls: type) -> Any:
     """A stand-in without attributes. No `__init__` or `__new__` of the user's runs."""
-    return SimpleNamespace() if cls is SimpleNamespace else object.__new__(cls)
+    return cls() if cls in (SimpleNamespace, *CONTAINERS) else object.__new__(cls)
 
 
-def put(x: Any, name: str, value: Any) -> None:
+def put(x: Any, name: Any, value: Any) -> None:
     """Set an attribute as the object stores it, also that of a frozen dataclass."""
+    if type(name) is tuple:
+        (key,) = name
+        if value is MISSING:
+            del x[key]
+        elif type(x) is list and key == len(x):
+            x.append(value)
+        else:
+            x[key] = value
+        return
     for slot, descriptor in slots_of(type(x)):
         if slot == name:
             if value is MISSING:

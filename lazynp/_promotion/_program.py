@@ -20,9 +20,12 @@ from lazynp._collector import uncollected
 from lazynp._cost import least
 from lazynp._jaxpr import Jaxpr, Literal, Var
 from lazynp._node import VALUE
-from lazynp._promotion._given import Again, Given, Listed, computed, copies
+from lazynp._promotion._copies import computed, copies
+from lazynp._promotion._given import Given
 from lazynp._promotion._guards import Guards, refuse_computed
+from lazynp._promotion._objects import CONTAINERS
 from lazynp._promotion._results import Results, rebuilt
+from lazynp._promotion._template import Again, Listed
 from lazynp.functions.tools import compute
 from lazynp.transforms._arguments import Arguments
 from lazynp.transforms._jit import Jitted
@@ -227,7 +230,7 @@ class Program:
             self._seeded = left_behind()
         if self._seeded is not None and not self._in_calls:
             raise CannotStage("seeds NumPy's generator in each round")
-        classes = [type(x) for x in again.objects]
+        classes = [type(x) for x in again.objects if type(x) not in CONTAINERS]
         classes += [x for x in self._template.fixed if isinstance(x, type)]
         self.functions, self.asked = list(traced.values()), session.asked
         self.guards = self._guards(again, classes)
@@ -238,7 +241,7 @@ class Program:
             raise CannotStage("what it does to a view depends on the order of its memory")
         if any(leaves[i]._node is not n for i, n in zip(self._template.apart, before, strict=True)):
             raise CannotStage("writes a view of memory that another argument shows")
-        again.kept = [x for c in self.guards.constants for x in c.objects]
+        again.kept += [x for c in self.guards.constants for x in c.objects]
         self._results = self.results(again, out)
         self.replaced = self._results.replaced_numbers(again)
         return list(self._results.values)

@@ -8,8 +8,8 @@ import numpy as np
 
 from lazynp._array import NDArray, Scalar, new_array
 from lazynp._node import OP, leaf
-from lazynp._promotion._given import Again
 from lazynp._promotion._objects import MISSING
+from lazynp._promotion._template import Again
 from lazynp.functions._nested import as_row
 from lazynp.transforms._stack import node_of, result_handle
 from lazynp.transforms.control import CannotStage

@@ -25,9 +25,9 @@ from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
 from lazynp._promotion._committing import Committing
 from lazynp._promotion._compared import check_same, have_drawn
+from lazynp._promotion._copies import computed
 from lazynp._promotion._draws import Draws
 from lazynp._promotion._gains import Gains, Slower
-from lazynp._promotion._given import computed
 from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop, describe
 from lazynp._promotion._program import Program

@@ -24,8 +24,8 @@ from lazynp._promotion._boxes import (
     is_box,
     prologue as boxes_prologue,
 )
+from lazynp._promotion._copies import copies
 from lazynp._promotion._draws import DRAWS, CalledDraws, Draws, begun, ended, prologue
-from lazynp._promotion._given import ARRAY, Listed, copies
 from lazynp._promotion._guards import reads
 from lazynp._promotion._histories import KEPT, Histories, Site, of_methods
 from lazynp._promotion._items import ITEMS, Items, Taking
@@ -34,6 +34,7 @@ from lazynp._promotion._loops import Loop
 from lazynp._promotion._placed_draws import PlacedDraws
 from lazynp._promotion._program import Program
 from lazynp._promotion._round_functions import rounds_function
+from lazynp._promotion._template import ARRAY, Listed
 from lazynp._promotion._tuples import TUPLES
 from lazynp._promotion._variables import Variables, cell_of, is_module, value_of
 from lazynp.functions._host import to_host

@@ -19,8 +19,9 @@ from lazynp._config import config
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
 from lazynp._promotion._agreement import agree, close
+from lazynp._promotion._copies import computed, copies
 from lazynp._promotion._gains import FASTER, HOPELESS, Slower
-from lazynp._promotion._given import Given, Numbers, Path, computed, copies
+from lazynp._promotion._given import Given, Numbers, Path
 from lazynp._promotion._loops import has_slower
 from lazynp._promotion._objects import MISSING, attributes, put
 from lazynp._promotion._program import Changes, Program
@@ -323,7 +324,7 @@ class Trials:
                 break
             except (Exception, CannotStage) as why:
                 if given.skipped:
-                    numbers.names = None  # it may need one of them
+                    numbers.names, numbers.lists = None, True  # it may need one of them
                 elif not self._learns_why(why) and not numbers.keep():
                     case.refuse(why)
                     break
@@ -357,7 +358,7 @@ class Trials:
         numbers = self.numbers
         read = program.read | (numbers.names or frozenset())
         changed = _replaced(program, given) - numbers.varying
-        dropped = {name for _, name in given.paths} - read
+        dropped = {name for _, name in given.paths if type(name) is str} - read
         missing = given.skipped & read
         numbers.names = read
         numbers.varying |= changed

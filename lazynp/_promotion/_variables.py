@@ -13,13 +13,13 @@ from lazynp._fronts import fastpath
 from lazynp._memo import Memo
 from lazynp._node import is_tracer
 from lazynp._promotion._boxes import Boxes, growing, is_box, of_numpy
-from lazynp._promotion._given import ARRAY
 from lazynp._promotion._guards import check
 from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._objects import MISSING
 from lazynp._promotion._paths import found_at
 from lazynp._promotion._tails import is_tail
+from lazynp._promotion._template import ARRAY
 from lazynp._promotion._tuples import Tuples, is_made
 from lazynp.transforms.control import CannotStage
 

@@ -36,7 +36,7 @@ from lazynp.transforms.control._divided import (
 )
 from lazynp.transforms.control._growing import Grows
 from lazynp.transforms.control._places import new_places, noting
-from lazynp.transforms.control._sequences import Rounds, rounds_of
+from lazynp.transforms.control._sequences import SHORT, Rounds, rounds_of
 from lazynp.transforms.control._starts import started
 from lazynp.transforms.control._state import (
     CannotStage,
@@ -53,7 +53,6 @@ from lazynp.transforms.control._state import (
     when_raised,
 )
 
-SHORT = 8  # rounds that are unrolled
 _PLAIN = 64  # rounds over anything but numbers and arrays, from which the limit counts
 _FEW = 128  # in so many rounds, products of ints exceed 64 bits if they do at all
 
@@ -333,6 +332,7 @@ def _involves(body: Any, over: Any) -> bool:
     """Whether the body reads anything that may be traced."""
     if (
         isinstance(over, Rounds)
+        and not over.listed
         or involved(over)
         or any(involved(v) for v in values_of(cells_of(body).values()))
     ):

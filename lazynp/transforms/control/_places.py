@@ -35,6 +35,7 @@ from lazynp.transforms.control._state import (
     session,
     undecided,
     value_of,
+    was_made,
 )
 from lazynp.transforms.control._tables import item, place as place_in_list
 
@@ -184,7 +185,7 @@ def changed(x: Any, line: int, attribute: str = "") -> Any:
     refuse_merged(x)
     if attribute and session.strict is not None and isinstance(x, Array):
         raise CannotStage(f"line {line}: `{attribute}` of an array is set")
-    if session.strict is None and not isinstance(x, Array):
+    if not isinstance(x, Array) and (session.strict is None or was_made(x)):
         if type(x) is list and not attribute:
             return _Noted(x, line)  # at an index that may be traced
         noted = session.stores is not None and not is_new(x)

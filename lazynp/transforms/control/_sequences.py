@@ -1,4 +1,6 @@
-"""What a loop may count by a traced number: ranges, first axes of arrays, and combinations."""
+"""What a loop may count by a traced number: ranges, first axes of arrays, lists of numbers, and
+combinations.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,16 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lazynp._array import NDArray
+import numpy as np
+
+from lazynp._array import NDArray, new_array
+from lazynp._node import leaf
 from lazynp.primitives import elementwise
 from lazynp.transforms.control._calls import call
-from lazynp.transforms.control._state import CannotStage, undecided
+from lazynp.transforms.control._state import CannotStage, may_change, pythons, session, undecided
+
+SHORT = 8  # rounds: loops that are no longer are unrolled
+_FEW = 32  # numbers in a list: under `jit`, Python may use these as sizes behind the loop
 
 
 class Rounds:
@@ -49,6 +57,7 @@ class Rounds:
         return made
 
     divided = False  # by the windows of slices; see `_divided`
+    listed = False  # whether all items come from lists of Python's
 
     def reverse(self) -> Rounds:
         last = self.first + (self.length - 1) * self.step
@@ -66,7 +75,33 @@ def rounds_of(x: Any) -> Rounds | None:
         return Rounds(x.start, x.step, len(x), _itself)
     if isinstance(x, NDArray) and type(x) is NDArray and x.ndim:
         return Rounds(0, 1, x.shape[0], lambda i: x[i])
+    if type(x) in (list, tuple) and len(x) > (_FEW if session.strict is None else SHORT):
+        return _of_numbers(x)
     return None
+
+
+def _of_numbers(x: Any) -> Rounds | None:
+    """A list or tuple of floats, or of ints, that nothing changes while it is traced."""
+    kinds = set(map(type, x))
+    if kinds not in ({float}, {int}) or type(x) is list and may_change(x):
+        return None
+    try:
+        values = np.array(x, float if kinds == {float} else np.int64)
+    except OverflowError:
+        return None
+    array = new_array(leaf(values))
+
+    def item(k: Any) -> Any:
+        if not undecided(k):
+            return x[int(k)]
+        found = new_array(array[k]._read())
+        if values.dtype.kind == "i":  # so that indices need no checks
+            found = elementwise.minimum(elementwise.maximum(found, values.min()), values.max())
+        return pythons(found, values.dtype)
+
+    made = Rounds(0, 1, len(x), item)
+    made.listed = True
+    return made
 
 
 def _itself(i: Any) -> Any:
@@ -107,7 +142,9 @@ def _enumerate(x: Any, start: Any = 0) -> Any:
     if given is None:
         return enumerate(x, start)
     item = given.plain()
-    return Rounds(0, 1, given.length, lambda k: (k + start if start else k, item(k)))
+    made = Rounds(0, 1, given.length, lambda k: (k + start if start else k, item(k)))
+    made.listed = given.listed
+    return made
 
 
 def _zip(*xs: Any) -> Any:
@@ -115,8 +152,10 @@ def _zip(*xs: Any) -> Any:
     if not xs or None in given or any(undecided(r.length) for r in given if r):
         return zip(*xs)
     items = [r.plain() for r in given if r]
-    return Rounds(0, 1, min(int(r.length) for r in given if r),
+    made = Rounds(0, 1, min(int(r.length) for r in given if r),
                   lambda k: tuple(item(k) for item in items))  # fmt: skip
+    made.listed = all(r.listed for r in given if r)
+    return made
 
 
 def _reversed(x: Any) -> Any:

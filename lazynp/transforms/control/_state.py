@@ -396,6 +396,12 @@ def is_new(x: Any) -> bool:
     return made is not None and made[0] is x and made[1] == session.depth
 
 
+def was_made(x: Any) -> bool:
+    """Whether this object was made in this trace, or stands for one that the trace may change."""
+    made = session.fresh.get(id(x))
+    return made is not None and made[0] is x
+
+
 def is_alone(cell: Any) -> bool:
     """Whether only this variable refers to its object, which was made in this trace."""
     made = session.fresh.get(id(value_of(cell)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -51,6 +52,7 @@ def lazy() -> None:
     """Each test begins as if it were the first."""
     let_compilers_end()
     forget_loops()
+    look_for_programs()
     make_room_in_tables()
 
 
@@ -73,6 +75,14 @@ def forget_loops() -> None:
         policy = sys.modules["lazynp._policy"]
         policy.INITIAL = found.Mode.FIRST if FIRST else found.Mode.RECORD  # type: ignore
         found.local.recorder.reset_policy()
+
+
+def look_for_programs() -> None:
+    """Whether a function or a loop is traced must not depend on the time that other tests took."""
+    found = sys.modules.get("lazynp._promotion._budget")
+    if found is not None:
+        found.Budget.first = math.inf
+        sys.modules["lazynp._promotion._sampling"].looking.each = math.inf  # type: ignore
 
 
 def make_room_in_tables() -> None:

@@ -22,6 +22,8 @@ def promoting() -> Iterator[None]:
             patch.setattr(module, "_SHORT", 0.0)
             patch.setattr(module, "_COMPILING", 0.0)
         patch.setattr(_trials, "SECONDS", 0.0)
+        patch.setattr(_trials, "PART", numpy.inf)
+        patch.setattr(_trials, "LOADING", 0.0)
         for name in ("FASTER", "HOPELESS", "_SLOW", "_SURE", "_SURE_LONG"):
             patch.setattr(_trials, name, numpy.inf)
         _derived.derivatives.clear()

@@ -215,10 +215,10 @@ METHODS = [
     "divides",
     "sweep", "replaces", "swaps", "calls_another", "through_views", "aliased", "with_a_property",
     "new_attributes", "deletes", "counts", "with_a_function", "reads_parameters",
+    "reads_a_list", "reads_a_list_by_name", "looks_for_a_list", "sets_in_a_branch",
 ]  # fmt: skip
 REFUSED = [
-    "appends", "reads_a_list", "reads_a_list_by_name", "looks_for_a_list", "looks_at_its_dict",
-    "sets_in_a_branch", "sets_the_class", "keeps_an_object", "keeps_a_view",
+    "appends", "looks_at_its_dict", "sets_the_class", "keeps_an_object", "keeps_a_view",
     "sets_through_a_setter",
 ]  # fmt: skip
 

@@ -422,13 +422,6 @@ def returns_an_object(x):
     return types.SimpleNamespace(x=x)
 
 
-def keeps_what_it_saw(x, seen=[]):  # noqa: B006
-    for i in range(20):
-        seen.append(i)
-        x = x * 0.5
-    return x
-
-
 def imports(x):
     import operator  # noqa: PLC0415
 
@@ -485,6 +478,6 @@ REFUSED = [
     seeds_in_a_branch, gives_a_generator_back, draws_much,
     counts_globally, sets_an_attribute, gives_a_list_back, reshapes_its_argument,
     freezes_its_argument, shared_results, returns_a_function, returns_an_object,
-    keeps_what_it_saw, imports, sets_errstate, formats, reads_an_array_of_numpys,
+    imports, sets_errstate, formats, reads_an_array_of_numpys,
     writes_a_global_array, reads_a_computed_attribute, reads_a_class_with_a_metaclass,
 ]  # fmt: skip

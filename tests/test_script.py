@@ -96,7 +96,7 @@ def test_hot_functions_are_reported(place: Path) -> None:
         "        for i in range(1, 99):\n"
         "            u[i] = 0.5 * (u[i - 1] + u[i + 1])\n"
         "u = np.arange(100.0)\n"
-        "for _ in range(60):\n"
+        "for _ in range(400):\n"
         "    sweep(u)\n"
         "print(u.sum())\n"
     )

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar
+from lazynp._array import Array, NDArray, Scalar
+from lazynp._promotion._objects import MISSING, attributes
 from lazynp.transforms._pulls import LinearFunction
 
 _TOLERANCE = {"f": 1e-6, "d": 1e-11, "F": 1e-6, "D": 1e-11}  # of the largest value
@@ -55,3 +56,30 @@ def close(got: np.ndarray, want: np.ndarray) -> bool:
             return False
         bound = tolerance * np.abs(want[finite]).max(initial=0)
         return bool((np.abs(got[finite] - want[finite]) <= bound).all())
+
+
+def same_leaves(ours: list[Any], theirs: list[Any]) -> bool:
+    return all(
+        isinstance(o, NDArray) and o._node is t._node or close(np.asarray(o), np.asarray(t))
+        for o, t in zip(ours, theirs, strict=True)
+    )
+
+
+def same_attributes(
+    changes: list[tuple[int, Any, Any]], objects: list[Any], before: list[dict[str, Any]]
+) -> bool:
+    """Whether Python has changed the same attributes, to the same values."""
+    ours = {(k, name): value for k, name, value in changes}
+    for k, x in enumerate(objects):
+        now = attributes(x)
+        if now is None:
+            return False
+        for name in {*now, *before[k], *(n for j, n in ours if j == k)}:
+            value, was = now.get(name, MISSING), before[k].get(name, MISSING)
+            if (k, name) in ours:
+                wanted = ours[k, name]
+                if wanted is not value and (wanted is MISSING or not agree(wanted, value)):
+                    return False
+            elif value is not was:
+                return False
+    return True

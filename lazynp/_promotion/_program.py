@@ -20,6 +20,7 @@ from lazynp._collector import uncollected
 from lazynp._cost import least
 from lazynp._jaxpr import Jaxpr, Literal, Var
 from lazynp._node import VALUE
+from lazynp._promotion._budget import LEAST, Later, budget
 from lazynp._promotion._copies import computed, copies
 from lazynp._promotion._given import Given
 from lazynp._promotion._guards import Guards, refuse_computed
@@ -176,9 +177,21 @@ class Program:
         """Trace it, and count its operations. Raises whatever forbids it. spent: seconds of
         Python's on such calls. A trace may take as long, so that a call never takes much longer
         than those before it: a loop over a list may call a function with loops a thousand times,
-        and each call is traced.
+        and each call is traced. It ends earlier, by `Later`, where the budget is short.
         """
-        self._until = time.thread_time() + max(TRACING, spent)
+        begin, most = time.thread_time(), max(TRACING, spent)
+        allowed = max(budget.left(), LEAST)
+        self._until = begin + min(most, allowed)
+        try:
+            return self._traced(leaves)
+        except TooLong as why:
+            if allowed < most:
+                raise Later(str(why)) from None
+            raise
+        finally:
+            budget.spend(time.thread_time() - begin)
+
+    def _traced(self, leaves: list[Any]) -> int:
         classes = [cls for cls, _ in self._template.specs]
         refuse_computed(self._plain, [*classes, *self._template.fixed])
         with uncollected():

@@ -23,6 +23,7 @@ import numpy as np
 from lazynp import lowering
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
+from lazynp._promotion._budget import Later, budget
 from lazynp._promotion._committing import Committing
 from lazynp._promotion._compared import check_same, have_drawn
 from lazynp._promotion._copies import computed
@@ -49,6 +50,7 @@ _IN_BACKGROUND = 0.3  # of that, where Python goes on meanwhile
 _TRIAL = 0.03  # seconds of Python in a trial
 _ROUNDS = 100  # ... at most: small differences grow
 _ASKING = 0.005  # seconds of Python, before it asks again whether a program is compiled
+_LATER = 1.0  # seconds of Python, before a trace that has taken too long so far
 _CHUNK = 0.1  # seconds of the program, before Python runs a round
 _ATTEMPTS = 8  # at a beginning: something else watches, or rounds with effects come soon
 _FAILURES = 8  # programs that meet an error which a round may handle, before the last one
@@ -123,6 +125,11 @@ class Running(Committing):
         except Exception as why:
             if not self._fails():
                 self._refuse(str(why) or type(why).__name__)
+        except Later:
+            self._attempts += 1
+            self.due = self.at + max(int(_LATER / self.gains.rate), 1)
+            if self._attempts > _ATTEMPTS:
+                self._refuse("tracing it takes too long")
         except (CannotStage, TooLong) as why:
             self.loop.slower |= isinstance(why, Slower)
             if isinstance(why, Slower) and self._step is Running._run:
@@ -158,6 +165,9 @@ class Running(Committing):
             return
         if not loop.affords(self._expected(), least(self._won)):
             self.due = NEVER
+            return
+        if budget.left() <= 0:
+            self.due = self.at + max(int(_ASKING / self.gains.rate), 1)
             return
         lists = grown_in(loop, frame)
         if lists != loop.lists:

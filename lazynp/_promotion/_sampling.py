@@ -2,15 +2,16 @@
 
 `Recorder.ticked` calls `ticked` once for so many operations. Each tick counts for every function of
 the user's on the stack. After `HOT` ticks, a `Promoted` is put in front of the function; after one
-tick, if an earlier process has found that its programs win (`_earlier`). Counts are exact: the same
-function is promoted at the same operation each time. Later ticks tell how long the call takes that
-runs meanwhile.
+tick, if an earlier process has found that its programs win (`_earlier`). The first counts are
+exact: the same function is promoted at the same operation each time. Later, looking at the stack
+at each tick would take too much time. Ticks also tell how long the call takes that runs meanwhile.
 """
 
 from __future__ import annotations
 
 import gc
 import inspect
+import time
 import weakref
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -47,9 +48,38 @@ _tallies: Memo[int, _Tally] = Memo("hot functions", 1024)  # by id of the code
 _settled: Memo[int, CodeType] = Memo("code that stays with Python", 1024)
 
 
+class _Looking:
+    """When to look at the stack: at each tick at first; later for a small part of the time."""
+
+    each = 512  # ticks
+    part = 0.01
+
+    def __init__(self) -> None:
+        self._ticks, self._next = 0, 0.0
+
+    def is_due(self) -> bool:
+        self._ticks += 1
+        return self._ticks <= self.each or time.perf_counter() >= self._next
+
+    def looked(self, since: float) -> None:
+        now = time.perf_counter()
+        self._next = now + (now - since) / self.part
+
+
+looking = _Looking()
+
+
 def ticked(frame: FrameType) -> None:
-    if not config.promotion or config.execution != "adaptive":
+    if not config.promotion or config.execution != "adaptive" or not looking.is_due():
         return
+    begin = time.perf_counter()
+    try:
+        _look_at_all(frame)
+    finally:
+        looking.looked(begin)
+
+
+def _look_at_all(frame: FrameType) -> None:
     found: FrameType | None = frame
     now = _clock.now()
     for _ in range(_DEEP):

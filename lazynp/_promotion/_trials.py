@@ -8,23 +8,24 @@ If both agree, and the program is faster, it runs later calls.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from lazynp import lowering
-from lazynp._array import NDArray
 from lazynp._config import config
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
-from lazynp._promotion._agreement import agree, close
+from lazynp._promotion._agreement import agree, same_attributes, same_leaves
+from lazynp._promotion._budget import Later, budget, lost_to_python
 from lazynp._promotion._copies import computed, copies
 from lazynp._promotion._gains import FASTER, HOPELESS, Slower
 from lazynp._promotion._given import Given, Numbers, Path
 from lazynp._promotion._loops import has_slower
-from lazynp._promotion._objects import MISSING, attributes, put
-from lazynp._promotion._program import Changes, Program
+from lazynp._promotion._objects import attributes, put
+from lazynp._promotion._program import Program
 from lazynp._recorder import local
 from lazynp._values import watched
 from lazynp.functions.tools import materialize
@@ -47,7 +48,10 @@ _UNFIT = 3  # slow calls: after so many, the program does not fit
 _WORTH_WAITING = 4.0  # times as long as compiling
 _DOUBTFUL = 12.0  # calls of Python's, before the trial of a function whose loops have lost
 _PARTS = 8  # of a program that are compiled in the background, before it is waited for
+LOADING = 0.15  # seconds more of Python, if jaxlib is not loaded yet: that takes as long
 _IN_BACKGROUND = 0.25  # of the price, since Python goes on; but the end of the process waits
+PART = 0.03  # of the time of calls in Python, for taking some of them apart
+_LATER = 4.0  # times as long as Python has run, a trace waits that has taken too long so far
 _ATTEMPTS = 5  # traces, while it turns out which attributes are read, and which numbers vary
 _CHANGED = "what it reads from outside has changed, or is an argument"
 
@@ -60,6 +64,7 @@ class Case:
 
     def __init__(self, seconds: float, key: str | None = None) -> None:
         self.seconds, self.price, self.refused = seconds, SECONDS, ""
+        self.least = SECONDS  # of Python's, before a trace
         self.key, self.won = key, _earlier.has_won(key)
         if self.won:
             self.seconds = max(seconds, SECONDS)
@@ -159,7 +164,8 @@ class Case:
     @property
     def due(self) -> bool:
         """Whether Python has spent enough for a trace."""
-        return self.seconds >= (SECONDS if self.won is not False else _earlier.WAITING * SECONDS)
+        waiting = self.won is False and self.least <= SECONDS
+        return self.seconds >= (_earlier.WAITING * SECONDS if waiting else self.least)
 
     def refuse(self, why: BaseException) -> None:
         self.refused = str(why) or type(why).__name__
@@ -184,6 +190,10 @@ class Trials:
         self.running = 0.0  # seconds that a call has taken which began before there was this front
         self._in_loops = _clock.in_loops.seconds  # before that
         self.given_back = ""  # why
+        # while calls run in Python: seconds of taking them apart that their time has not paid for
+        # yet, and the case of the last one
+        self._debt = 0.0
+        self._recent: Case | None = None
         self._again = 0  # times that programs were dropped because a number began to vary
         self._dropped = 0  # kinds of arguments that made room for others
 
@@ -208,7 +218,12 @@ class Trials:
         return False
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        case = self._recent
+        if self._debt > 0 and case is not None and case.program is None and may_run():
+            return self._timed(case, args, kwargs)
+        begin = time.perf_counter()
         given = self._given(args, kwargs) if may_run() else None
+        self._debt += time.perf_counter() - begin
         if given is None:
             self.misses += 1
             if self.misses > _MISSES:
@@ -217,8 +232,9 @@ class Trials:
         case = self._case(given)
         if case is None:
             return self.plain(*args, **kwargs)
-        program = case.program
+        program, self._recent = case.program, case
         if program is not None and not case.asks_again():
+            self._debt = 0.0  # each call is taken apart for its program
             if program.serves(given.originals, given.objects):
                 nodes = [given.leaves[i]._node for i in given.compact]
                 try:
@@ -239,7 +255,8 @@ class Trials:
                 case.refused = _CHANGED
             case.program = None
         long = self.running > self.short or self.calls and self.seconds > self.short * self.calls
-        if case.refused or not long or not case.due:
+        waits = case.candidate is None and budget.left() <= 0
+        if case.refused or not long or not case.due or waits:
             return self._timed(case, args, kwargs)
         if case.candidate is None:
             given = self._trace(case, given, args, kwargs)
@@ -319,6 +336,9 @@ class Trials:
             try:
                 with np.errstate(all="ignore"):
                     operations = program.trace(copies(given.leaves, empty=True), case.seconds)
+            except Later:
+                case.least = _LATER * max(case.seconds, SECONDS)
+                break
             except TooLong as why:
                 case.refuse(why)
                 break
@@ -335,8 +355,9 @@ class Trials:
                 if not self._learns(program, given):
                     compiling = case.compiling = self.compiling * operations
                     if lowering.in_background():
-                        compiling *= _IN_BACKGROUND
-                    case.price = SECONDS + _earlier.times(case.won) * compiling
+                        compiling *= lost_to_python(_IN_BACKGROUND)
+                    loading = 0.0 if lowering.is_loaded() else LOADING
+                    case.price = SECONDS + _earlier.times(case.won) * (compiling + loading)
                     case.candidate = program
                     break
             taken = self._given(args, kwargs)
@@ -380,6 +401,7 @@ class Trials:
         """Count a call of Python's; whether calls are too short."""
         self.seconds += spent
         self.calls += 1
+        self._debt -= PART * spent
         short = self.calls >= _CALLS and self.seconds <= self.short * self.calls
         if short:
             self.restore(f"its calls are shorter than {1e3 * self.short:g} ms")
@@ -413,9 +435,9 @@ class Trials:
                 got, changes = case.first_run(program, first, originals, objects)
                 compiled = _clock.since(begin, STATS.compile_seconds - compiling)
                 if not (
-                    _same_leaves(first, originals)
+                    same_leaves(first, originals)
                     and agree(got, want)
-                    and _same_attributes(changes, objects, before)
+                    and same_attributes(changes, objects, before)
                 ):
                     raise CannotStage("its results differ")
                 long = python > SECONDS  # so noise matters less, and runs cost more
@@ -433,6 +455,7 @@ class Trials:
                 raise Slower(f"it takes {compiled / python:.1f} of Python's time")
             if case.wins(program, compiled <= (_SURE_LONG if long else _SURE) * python):
                 self.programs += 1
+                budget.won()
                 STATS.promotions += 1
             _earlier.keep(case.key, won=True)
             _earlier.keep(_earlier.key_of("function", self._identity), won=True)
@@ -456,31 +479,6 @@ class Trials:
 def _replaced(program: Program, given: Given) -> set[Path]:
     """The numbers among attributes that it sets."""
     return {given.paths[place] for place in program.replaced if place in given.paths}
-
-
-def _same_leaves(ours: list[Any], theirs: list[Any]) -> bool:
-    return all(
-        isinstance(o, NDArray) and o._node is t._node or close(np.asarray(o), np.asarray(t))
-        for o, t in zip(ours, theirs, strict=True)
-    )
-
-
-def _same_attributes(changes: Changes, objects: list[Any], before: list[dict[str, Any]]) -> bool:
-    """Whether Python has changed the same attributes, to the same values."""
-    ours = {(k, name): value for k, name, value in changes}
-    for k, x in enumerate(objects):
-        now = attributes(x)
-        if now is None:
-            return False
-        for name in {*now, *before[k], *(n for j, n in ours if j == k)}:
-            value, was = now.get(name, MISSING), before[k].get(name, MISSING)
-            if (k, name) in ours:
-                wanted = ours[k, name]
-                if wanted is not value and (wanted is MISSING or not agree(wanted, value)):
-                    return False
-            elif value is not was:
-                return False
-    return True
 
 
 # -- arguments -------------------------------------------------------------------------------------

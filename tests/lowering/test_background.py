@@ -18,7 +18,7 @@ import pytest
 
 import lazynp as np
 from lazynp import lowering
-from lazynp._promotion import _function, _given, _program, _trials, taken
+from lazynp._promotion import _copies, _function, _program, _trials, taken
 from lazynp.lowering import _background
 from lazynp.lowering._background import Unfinished, result_of, unfinished_allowed
 from tests.promoting import front, promoting
@@ -235,13 +235,13 @@ def test_a_hot_function_is_pythons_until_its_program_is_there(
 def copied(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The bytes of each array that is copied for a trial."""
     found: list[int] = []
-    copy = _given._copy
+    copy = _copies._copy
 
     def noted(owner: Any) -> Any:
         found.append(owner.nbytes)
         return copy(owner)
 
-    monkeypatch.setattr(_given, "_copy", noted)
+    monkeypatch.setattr(_copies, "_copy", noted)
     return found
 
 

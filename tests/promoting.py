@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._promotion import Promoted, _derived, _function, _trials, promote
+from lazynp._promotion import Promoted, _budget, _derived, _function, _trials, promote
 from lazynp.transforms.control import front_of
 
 
@@ -23,7 +23,7 @@ def promoting() -> Iterator[None]:
             patch.setattr(module, "_COMPILING", 0.0)
         patch.setattr(_trials, "SECONDS", 0.0)
         patch.setattr(_trials, "PART", numpy.inf)
-        patch.setattr(_trials, "LOADING", 0.0)
+        patch.setattr(_budget, "LOADING", 0.0)
         for name in ("FASTER", "HOPELESS", "_SLOW", "_SURE", "_SURE_LONG"):
             patch.setattr(_trials, name, numpy.inf)
         _derived.derivatives.clear()

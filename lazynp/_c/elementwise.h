@@ -112,9 +112,11 @@ static PyObject *listed(Front *front, PyObject *x, PyObject *const *args, Py_ssi
     PyArrayObject *new = NULL;
     if (is_memory(x))
         return borrowed(x, now);
-    if (n == 2 && is_array(args[args[0] == x]))
+    int fits = n == 2 && is_array(args[args[0] == x]);
+    if (fits)
         new = array_of_numbers(x);
-    if (!new && front->creates && !PyErr_Occurred() && (PyList_CheckExact(x) || PyTuple_CheckExact(x)))
+    fits = fits || front->creates;
+    if (!new && fits && !PyErr_Occurred() && (PyList_CheckExact(x) || PyTuple_CheckExact(x)))
         new = (PyArrayObject *)memory_of_list(x, now);
     return new ? handle_of(new) : NULL;
 }

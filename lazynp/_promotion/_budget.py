@@ -9,10 +9,14 @@ from __future__ import annotations
 import os
 import time
 
+from lazynp import lowering
 from lazynp.transforms.control import TooLong
 
 LEAST = 0.04  # seconds of a trace: most take less
+IN_BACKGROUND = 0.25  # of compiling, since Python goes on; but the end of the process waits
+LOADING = 0.15  # seconds, if jaxlib is not loaded yet
 _ENOUGH, _BUSY = 4, 4  # cores: on fewer, so many times as much is lost
+_LONG = 0.005  # seconds of a call
 
 
 class Later(TooLong):
@@ -20,7 +24,7 @@ class Later(TooLong):
 
 
 class Budget:
-    first = 0.05  # seconds
+    first = 0.1  # seconds
     share = 0.05  # of what the thread has run
 
     def __init__(self) -> None:
@@ -41,9 +45,14 @@ class Budget:
 budget = Budget()
 
 
-def lost_to_python(where_idle: float) -> float:
-    """What part of the time that the compiler takes in the background is lost to Python.
-    where_idle: with cores that do nothing else.
+def lost_to_python(compiling: float, call: float) -> float:
+    """Of the seconds that the compiler takes, those that are lost to Python, for the program of a
+    call. Long calls run loops: a program gains much there, and is worth some loss.
     """
+    if not lowering.in_background():
+        return compiling
+    if call >= _LONG:
+        return compiling * IN_BACKGROUND
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return where_idle * (1 if (count or 1) >= _ENOUGH else _BUSY)
+    busy = _BUSY if (count or 1) < _ENOUGH else 1
+    return compiling * busy * IN_BACKGROUND + (0.0 if lowering.is_loaded() else LOADING)

@@ -173,14 +173,15 @@ class Program:
     def _captured(self) -> list[Array]:
         return [x for traced in self._jitted._cache.values() for x in traced.captured]
 
-    def trace(self, leaves: list[Any], spent: float = 0.0) -> int:
+    def trace(self, leaves: list[Any], spent: float = 0.0, call: float = 0.0) -> int:
         """Trace it, and count its operations. Raises whatever forbids it. spent: seconds of
         Python's on such calls. A trace may take as long, so that a call never takes much longer
         than those before it: a loop over a list may call a function with loops a thousand times,
-        and each call is traced. It ends earlier, by `Later`, where the budget is short.
+        and each call is traced. It ends earlier, by `Later`, where the budget is short, but it may
+        take as long as one call.
         """
         begin, most = time.thread_time(), max(TRACING, spent)
-        allowed = max(budget.left(), LEAST)
+        allowed = max(budget.left(), LEAST, call)
         self._until = begin + min(most, allowed)
         try:
             return self._traced(leaves)

@@ -48,8 +48,6 @@ _UNFIT = 3  # slow calls: after so many, the program does not fit
 _WORTH_WAITING = 4.0  # times as long as compiling
 _DOUBTFUL = 12.0  # calls of Python's, before the trial of a function whose loops have lost
 _PARTS = 8  # of a program that are compiled in the background, before it is waited for
-LOADING = 0.15  # seconds more of Python, if jaxlib is not loaded yet: that takes as long
-_IN_BACKGROUND = 0.25  # of the price, since Python goes on; but the end of the process waits
 PART = 0.03  # of the time of calls in Python, for taking some of them apart
 _LATER = 4.0  # times as long as Python has run, a trace waits that has taken too long so far
 _ATTEMPTS = 5  # traces, while it turns out which attributes are read, and which numbers vary
@@ -63,7 +61,7 @@ class Case:
     """
 
     def __init__(self, seconds: float, key: str | None = None) -> None:
-        self.seconds, self.price, self.refused = seconds, SECONDS, ""
+        self.seconds, self.refused = seconds, ""
         self.least = SECONDS  # of Python's, before a trace
         self.key, self.won = key, _earlier.has_won(key)
         if self.won:
@@ -111,6 +109,12 @@ class Case:
             self.candidate = program
             self._works.append(unfinished.work)
             raise
+
+    @property
+    def price(self) -> float:
+        """Seconds of Python, before the candidate is compiled."""
+        lost = lost_to_python(self.compiling, self.last or 0.0)
+        return SECONDS + _earlier.times(self.won) * lost
 
     def check_hope(self, program: Program) -> None:
         """Raise `Slower` if the program would not win, by estimate. Where a trial takes long, the
@@ -255,7 +259,7 @@ class Trials:
                 case.refused = _CHANGED
             case.program = None
         long = self.running > self.short or self.calls and self.seconds > self.short * self.calls
-        waits = case.candidate is None and budget.left() <= 0
+        waits = case.candidate is None and budget.left() + (case.last or 0.0) <= 0
         if case.refused or not long or not case.due or waits:
             return self._timed(case, args, kwargs)
         if case.candidate is None:
@@ -335,7 +339,9 @@ class Trials:
             program = self._program(given)
             try:
                 with np.errstate(all="ignore"):
-                    operations = program.trace(copies(given.leaves, empty=True), case.seconds)
+                    operations = program.trace(
+                        copies(given.leaves, empty=True), case.seconds, case.last or 0.0
+                    )
             except Later:
                 case.least = _LATER * max(case.seconds, SECONDS)
                 break
@@ -353,11 +359,7 @@ class Trials:
                     case.refused = "sets a number that must be known"
                     break
                 if not self._learns(program, given):
-                    compiling = case.compiling = self.compiling * operations
-                    if lowering.in_background():
-                        compiling *= lost_to_python(_IN_BACKGROUND)
-                    loading = 0.0 if lowering.is_loaded() else LOADING
-                    case.price = SECONDS + _earlier.times(case.won) * (compiling + loading)
+                    case.compiling = self.compiling * operations
                     case.candidate = program
                     break
             taken = self._given(args, kwargs)

@@ -45,7 +45,6 @@ class flatiter:
         return self.base.size
 
     def __iter__(self) -> flatiter:
-        self.index = 0
         return self
 
     def __next__(self) -> Any:

@@ -113,12 +113,17 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
 
 
 def _of_known_numbers(tree: Any) -> list[Any] | None:
-    """A long list of scalars whose values are there as NumPy's numbers, and of Python's numbers: as
-    a loop appends them. None for other lists.
+    """A list of scalars whose values are there as NumPy's numbers, and of Python's numbers; or of
+    such lists. None for other lists.
     """
-    if type(tree) is not list or len(tree) < _LONG:
+    if type(tree) is not list:
         return None
     kinds = set(map(type, tree))
+    if kinds == {list}:
+        rows = [
+            row if _PLAIN.issuperset(map(type, row)) else _of_known_numbers(row) for row in tree
+        ]
+        return None if None in rows else rows
     if Scalar not in kinds or not kinds <= _NUMBERS:
         return None
     values = [x._node[VALUE] if type(x) is Scalar else x for x in tree]
@@ -154,8 +159,8 @@ def of_numbers(tree: Any) -> Array | None:
 
 _SCALARS = {Scalar}
 _NUMBERS = {Scalar, float, int}
+_PLAIN = {float, int}
 _KNOWN = (np.number, np.bool_, float, int)
-_LONG = 1 << 8  # elements: a shorter list is not worth another look
 _EXACT = 1 << 53  # integers up to this magnitude are float64
 
 

@@ -18,7 +18,7 @@ import pytest
 
 import lazynp as np
 from lazynp import lowering
-from lazynp._promotion import _copies, _function, _program, _trials, taken
+from lazynp._promotion import _budget, _copies, _function, _program, taken
 from lazynp.lowering import _background
 from lazynp.lowering._background import Unfinished, result_of, unfinished_allowed
 from tests.promoting import front, promoting
@@ -217,7 +217,7 @@ def test_a_hot_function_is_pythons_until_its_program_is_there(
     u, plain = np.ones(30), numpy.ones(30)
     u[4] = plain[4] = 2.0
     with promoting():
-        monkeypatch.setattr(_trials, "_IN_BACKGROUND", 0.0)  # of the price
+        monkeypatch.setattr(_budget, "IN_BACKGROUND", 0.0)  # of the price
         monkeypatch.setattr(_function, "_COMPILING", 1e3)
         hot = front(relaxed)
         for k in range(8):
@@ -250,7 +250,7 @@ def test_nothing_is_copied_before_a_program_is_compiled(
 ) -> None:
     u = np.ones(30)
     with promoting():
-        monkeypatch.setattr(_trials, "_IN_BACKGROUND", 0.0)  # of the price
+        monkeypatch.setattr(_budget, "IN_BACKGROUND", 0.0)  # of the price
         monkeypatch.setattr(_function, "_COMPILING", 1e3)
         hot = front(relaxed)
         for _ in range(4):

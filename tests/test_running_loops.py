@@ -14,6 +14,7 @@ import pytest
 
 import lazynp as np
 from lazynp._promotion import _clock, _running, taken
+from lazynp._promotion._iterated import Iterated
 from tests.naming_programs import (
     COMPREHENSIONS,
     KEPT,
@@ -202,3 +203,27 @@ def test_an_interrupt_leaves_whole_rounds(tmp_path: Path) -> None:
         assert stopped == "stopped True 60"
         apart, after, many = counts.split()  # the signal may come in a round of Python's
         assert float(apart) <= 1 and after in ("0", "1") and many == "True"
+
+
+@pytest.mark.parametrize("over", ["range(2, 60_000, 3)", "[0.5 * k for k in range(20_000)]"])
+def test_a_refused_loop_gets_pythons_iterator_back(
+    over: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = [0]
+    through = Iterated.__next__
+
+    def counted(self: Any) -> Any:
+        rounds[0] += 1
+        return through(self)
+
+    monkeypatch.setattr(Iterated, "__next__", counted)
+    source = f"""
+        seen, x = set(), np.ones(3)
+        for k in {over}:
+            x = x + k
+            seen.add(k)
+        found = [len(seen), max(seen)]
+        del seen
+    """
+    assert_alike(run(source, np, tmp_path), run(source, numpy, tmp_path))
+    assert 0 < rounds[0] < 15_000

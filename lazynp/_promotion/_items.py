@@ -55,13 +55,13 @@ class Values:
     function: str
 
     def __init__(self, values: Any, first: int) -> None:
-        self._values, self.first = values, first
+        self.values, self.first = values, first
 
     def __len__(self) -> int:
-        return max(len(self._values) - self.first, 0)
+        return max(len(self.values) - self.first, 0)
 
     def value(self, k: int) -> Any:
-        return self._values[self.first + k]
+        return self.values[self.first + k]
 
     def leaves(self) -> Iterator[Values]:
         yield self
@@ -72,7 +72,7 @@ class Values:
 
     def array(self) -> Any:
         """All that the program needs of them."""
-        return self._values
+        return self.values
 
 
 class Elements(Values):
@@ -93,7 +93,7 @@ class Numbers(Values):
 
     def array(self) -> Any:
         """An array of all of it. A program must not miss a change."""
-        return self._settled(self._values)
+        return self._settled(self.values)
 
     def _settled(self, values: Any) -> Any:
         if self._array is None:
@@ -120,7 +120,7 @@ class Column(Numbers):
 
     def array(self) -> Any:
         self._of.check()
-        return self._settled([r[self._key] for r in self._values])
+        return self._settled([r[self._key] for r in self.values])
 
 
 class Records:

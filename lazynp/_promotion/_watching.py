@@ -65,6 +65,7 @@ def seen(frame: FrameType, now: _clock.Moment | None = None) -> None:
     for loop in loops_at(frame):
         if loop.refused:
             _tell(loop, code, loop.refused)
+            _give_back(loop, frame)
         elif loop.is_while:
             if _waited_for(loop, frame, seconds):
                 return
@@ -115,6 +116,15 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
     fastpath.set_frame_values(frame, (-1 - loop.depth,), [running])
     taken.append(told)
     return True
+
+
+def _give_back(loop: Loop, frame: FrameType) -> None:
+    """A refused `for` loop gets an iterator of Python's back: ours takes longer for each round."""
+    place = -1 - loop.depth
+    iterator = None if loop.is_while else fastpath.frame_value(frame, place, None)
+    plain = iterator.plain() if type(iterator) is Iterated else None
+    if plain is not None:
+        fastpath.set_frame_values(frame, (place,), [plain])
 
 
 def _can_be(loop: Loop, code: CodeType) -> bool:

@@ -205,7 +205,14 @@ def test_an_interrupt_leaves_whole_rounds(tmp_path: Path) -> None:
         assert float(apart) <= 1 and after in ("0", "1") and many == "True"
 
 
-@pytest.mark.parametrize("over", ["range(2, 60_000, 3)", "[0.5 * k for k in range(20_000)]"])
+@pytest.mark.parametrize(
+    "over",
+    [
+        "range(2, 60_000, 3)", "[0.5 * k for k in range(20_000)]", "tuple(range(20_000))",
+        "enumerate(range(20_000), 5)", "zip(range(20_000), [0.25] * 30_000)",
+        "[(k, 0.5 * k) for k in range(20_000)]", "reversed(range(20_000))",
+    ],
+)  # fmt: skip
 def test_a_refused_loop_gets_pythons_iterator_back(
     over: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,9 +227,9 @@ def test_a_refused_loop_gets_pythons_iterator_back(
     source = f"""
         seen, x = set(), np.ones(3)
         for k in {over}:
-            x = x + k
+            x = x + np.mean(k)
             seen.add(k)
-        found = [len(seen), max(seen)]
+        found = [len(seen), *np.ravel(max(seen)).tolist(), *np.ravel(min(seen)).tolist()]
         del seen
     """
     assert_alike(run(source, np, tmp_path), run(source, numpy, tmp_path))

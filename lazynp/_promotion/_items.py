@@ -41,6 +41,9 @@ class Span:
     def value(self, k: int) -> Any:
         return self.values[k]
 
+    def rest(self, at: int) -> Any:
+        return iter(self.values[at:])
+
     def leaves(self) -> Iterator[Any]:
         yield from ()
 
@@ -62,6 +65,10 @@ class Values:
 
     def value(self, k: int) -> Any:
         return self.values[self.first + k]
+
+    def rest(self, at: int) -> Any:
+        """An iterator of Python's for the values from there on; None if there is none."""
+        return _from(self.values, self.first + at)
 
     def leaves(self) -> Iterator[Values]:
         yield self
@@ -137,6 +144,9 @@ class Records:
     def value(self, k: int) -> Any:
         return self.values[self._first + k]
 
+    def rest(self, at: int) -> Any:
+        return _from(self.values, self._first + at)
+
     def leaves(self) -> Iterator[Any]:
         yield from self._columns
 
@@ -150,6 +160,14 @@ class Records:
             return ast.Tuple(parts, ast.Load())
         keys: list[ast.expr] = [ast.Constant(k) for k in self._keys]
         return _call("record", ast.Tuple(keys, ast.Load()), *parts)
+
+
+def _from(values: Any, place: int) -> Any:
+    if type(values) not in (list, tuple):
+        return None
+    made = iter(values)
+    made.__setstate__(place)
+    return made
 
 
 def _keys(record: Any) -> tuple[Any, ...]:
@@ -167,6 +185,10 @@ class Together:
 
     def value(self, k: int) -> Any:
         return tuple([p.value(k) for p in self._parts])
+
+    def rest(self, at: int) -> Any:
+        parts = [p.rest(at) for p in self._parts]
+        return None if None in parts else zip(*parts)
 
     def leaves(self) -> Iterator[Values]:
         for p in self._parts:

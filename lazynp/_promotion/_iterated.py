@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from lazynp._promotion import _clock, _running
-from lazynp._promotion._items import Items, Numbers, Span
+from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._running import NEVER, Running
 from lazynp._promotion._taken import Taken
@@ -54,13 +54,7 @@ class Iterated(Running):
     def plain(self) -> Any:
         """An iterator of Python's for what is left, if nothing is to be done in any round."""
         source = self._source
-        if self.due < NEVER or type(source) not in (Span, Numbers):
-            return None
-        if type(source) is Span:
-            return iter(source.values[self.at :])
-        made = iter(source.values)
-        made.__setstate__(source.first + self.at)
-        return made
+        return None if self.due < NEVER or type(source) is Wrapped else source.rest(self.at)
 
     def _goes_on(self, frame: FrameType) -> bool:
         begin = _clock.now(), self.at

@@ -56,9 +56,13 @@ def test_a_trace_that_takes_too_long_for_now_is_tried_again(
         sweep(np.ones(20))
     (case,) = hot.cases.values()
     assert case.least > 1e-9 and not case.refused and case.candidate is None
+    case.least = 1e3
     monkeypatch.setattr(Program, "_traced", traced)
     monkeypatch.setattr(Budget, "first", math.inf)
-    for _ in range(20):
+    sweep(np.ones(20))
+    assert case.candidate is None and not hot.programs
+    case.seconds = case.least
+    for _ in range(3):
         sweep(np.ones(20))
     assert hot.programs == 1, hot.explained()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import lazynp as np
-from lazynp._promotion import _budget, _sampling, _trials
+from lazynp._promotion import _budget, _program, _sampling, _trials
 from lazynp._promotion._budget import Budget, budget
 from lazynp._promotion._program import Program
 from lazynp.transforms.control import TooLong
@@ -31,6 +32,16 @@ def sweep(u: Any) -> Any:
     for i in range(1, len(u)):
         u[i] += 0.5 * u[i - 1]
     return u
+
+
+def _takes_too_long(program: Any, *_: Any) -> int:
+    while time.thread_time() <= program._until:
+        pass
+    raise TooLong("it takes too long")
+
+
+def _records_too_much(*_: Any) -> int:
+    raise TooLong("it records too much")
 
 
 def test_without_a_budget_nothing_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,16 +80,25 @@ def test_a_trace_that_takes_too_long_for_now_is_tried_again(
     assert hot.programs == 1, hot.explained()
 
 
-def test_a_trace_that_takes_too_long_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("first", [math.inf, 0.0])
+@pytest.mark.parametrize("traced", [_takes_too_long, _records_too_much])
+def test_a_trace_that_takes_too_long_is_the_last(
+    traced: Any, first: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a budget, at once; without one, if it is not the time that was too long."""
     hot = front(sweep)
-    monkeypatch.setattr(Program, "_traced", _takes_too_long)
+    monkeypatch.setattr(_program, "TRACING", 0.05)
+    monkeypatch.setattr(Budget, "first", first)
+    monkeypatch.setattr(Budget, "share", 1e-9)
+    monkeypatch.setattr(Program, "_traced", traced)
     for _ in range(3):
         sweep(np.ones(20))
-    assert hot.whys == ["it takes too long"]
+    later = traced is _takes_too_long and not first
+    assert hot.whys == ([] if later else [_said(traced)])
 
 
-def _takes_too_long(*_: Any) -> int:
-    raise TooLong("it takes too long")
+def _said(traced: Any) -> str:
+    return "it takes too long" if traced is _takes_too_long else "it records too much"
 
 
 def test_traces_are_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,5 +164,5 @@ def test_what_compiling_costs(
     monkeypatch.setattr(_budget, "LOADING", 0.15)
     monkeypatch.setattr(_budget.lowering, "in_background", lambda: True)
     monkeypatch.setattr(_budget.lowering, "is_loaded", lambda: loaded)
-    monkeypatch.setattr(_budget.os, "sched_getaffinity", lambda _: range(cores), raising=False)
+    monkeypatch.setattr(_budget.lowering, "cores", lambda: cores)
     assert _budget.lost_to_python(1.0, call) == pytest.approx(lost)

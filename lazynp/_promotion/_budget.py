@@ -6,7 +6,6 @@ gain. A script of a second must not spend half of another one on them.
 
 from __future__ import annotations
 
-import os
 import time
 
 from lazynp import lowering
@@ -53,6 +52,5 @@ def lost_to_python(compiling: float, call: float) -> float:
         return compiling
     if call >= _LONG:
         return compiling * IN_BACKGROUND
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    busy = _BUSY if (count or 1) < _ENOUGH else 1
+    busy = _BUSY if lowering.cores() < _ENOUGH else 1
     return compiling * busy * IN_BACKGROUND + (0.0 if lowering.is_loaded() else LOADING)

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import NDArray, Scalar, from_host, new_array, new_scalar
-from lazynp._node import leaf
+from lazynp._array import NDArray, Scalar
 from lazynp._promotion._given import Given, Path
 from lazynp._promotion._template import Again, NotTaken, Spec, Template
 from lazynp.transforms._recipes import Recipe, recipe_of
@@ -87,20 +86,6 @@ class Call(Given):
             self._inside.pop()
         names = tuple(x) if type(x) is dict else ()
         self._known[id(x)] = spec = (type(x).__name__, len(self._known), names, *parts)
-        return spec
-
-    def _numpys(self, x: Any) -> Spec:
-        """An array or number of NumPy's, as one of ours with the same values."""
-        known = self._known.get(id(x))
-        if known is not None:
-            return known
-        if x.dtype.kind not in "biufc" or not x.dtype.isnative or x.dtype.char in "gG":
-            raise NotTaken("an array of another dtype")
-        made = new_array(from_host(x)) if type(x) is np.ndarray else new_scalar(leaf(x))
-        if not x.flags.writeable and type(x) is np.ndarray:
-            made._flags = {"readonly": True}
-        self.leaves.append(made)
-        self._known[id(x)] = spec = ("leaf", len(self.leaves) - 1, type(x))
         return spec
 
     def _function(self, x: FunctionType, path: Path, depth: int) -> Spec:

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, from_host, new_array
-from lazynp._node import is_tracer
+from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar
+from lazynp._node import is_tracer, leaf
 from lazynp._promotion._constants import constants_of
 from lazynp._promotion._objects import CONTAINERS, MISSING, attributes, is_plain
 from lazynp._promotion._template import NotTaken, Spec, Template
@@ -90,7 +90,7 @@ class Numbers:
 
 
 _SIZES = 4
-_LEAVES = 256
+_LEAVES = 256  # in all: with more of them, no list, dict or object is taken
 _FEW, _LONG = 8, 1 << 12  # numbers in a list
 _SMALL = 2**16  # bytes: views of less memory are passed as views, if they share it
 _LARGE = 2**53  # it is a float as well, and a program has room to add to it
@@ -205,34 +205,35 @@ class Given:
         return made
 
     def _numpys(self, x: Any) -> Spec:
-        """An array of NumPy's, as one of ours with the same values, which nobody may write."""
+        """An array or number of NumPy's, as one of ours with the same values, which nobody may
+        write.
+        """
         known = self._known.get(id(x))
         if known is not None:
             return known
         if x.dtype.kind not in "biufc" or not x.dtype.isnative or x.dtype.char in "gG":
             raise NotTaken("an array of another dtype")
-        self.leaves.append(new_array(from_host(x)))
+        made = new_array(from_host(x)) if type(x) is np.ndarray else new_scalar(leaf(x))
+        if not x.flags.writeable and type(x) is np.ndarray:
+            made._flags = {"readonly": True}
+        self.leaves.append(made)
         self.foreign.append(len(self.leaves) - 1)
-        self._known[id(x)] = made = ("leaf", len(self.leaves) - 1, np.ndarray)
-        return made
+        self._known[id(x)] = spec = ("leaf", len(self.leaves) - 1, type(x))
+        return spec
 
     def _numbers_of(self, x: Any) -> Spec:
         """A list of floats, or of ints. Its values are part of the key. Nothing may change it."""
         if len(x) > _LONG or set(map(type, x)) not in ({float}, {int}):
             raise NotTaken("a list of many numbers, or of several kinds")
+        known = self._known.get(id(x))
+        if known is not None:
+            return known
         try:
-            found = np.array(x, type(x[0]))
+            values = np.array(x, type(x[0]))
         except OverflowError:
             raise NotTaken("a list of large ints") from None
-        made = self._known.get(id(x))
-        if made is not None:
-            return made
-        self._known[id(x)] = made = (
-            "numbers",
-            found.dtype.char,
-            found.tobytes(),
-            self._keep(list(x)),
-        )
+        kept = self._keep(list(x))
+        self._known[id(x)] = made = ("numbers", values.dtype.char, values.tobytes(), kept)
         return made
 
     def _keep(self, x: Any) -> int:
@@ -296,10 +297,12 @@ class Given:
     def _attempt(self, take: Callable[[], Spec]) -> Spec | None:
         """What `take` enters; None, and nothing is entered, if it cannot be taken."""
         before = len(self.leaves), len(self.fixed), len(self.objects), len(self._known)
+        foreign = len(self.foreign)
         try:
             return take()
         except NotTaken:
             leaves, fixed, objects, known = before
+            del self.foreign[foreign:]
             del self.leaves[leaves:], self.fixed[fixed:]
             del self.objects[objects:], self._specs[objects:]
             while len(self._known) > known:

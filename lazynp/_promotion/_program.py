@@ -186,7 +186,7 @@ class Program:
         try:
             return self._traced(leaves)
         except TooLong as why:
-            if allowed < most:
+            if allowed < most and time.thread_time() > self._until:
                 raise Later(str(why)) from None
             raise
         finally:
@@ -254,7 +254,7 @@ class Program:
         if not all(self._template.compact.values()) and self.read & _LAYOUT:
             raise CannotStage("what it does to a view depends on the order of its memory")
         if any(leaves[i]._node is not n for i, n in zip(self._template.apart, before, strict=True)):
-            raise CannotStage("writes a view of memory that another argument shows")
+            raise CannotStage("writes an array of NumPy's, or memory that another argument shows")
         again.kept += [x for c in self.guards.constants for x in c.objects]
         self._results = self.results(again, out)
         self.replaced = self._results.replaced_numbers(again)

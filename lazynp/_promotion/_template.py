@@ -106,14 +106,12 @@ class Again:
             if now is None:
                 raise NotTaken("an object of many parts")
             had = [n for j, n in self.before if j == k]
-            gone = [n for n in had if n not in now]
+            kept = [n for n in had if n in now]
             if type(x) is list and len(now) != len(had):
                 raise NotTaken("a list that gets longer or shorter")
-            if type(x) is dict and list(now)[: len(had) - len(gone)] != [
-                n for n in had if n in now
-            ]:
+            if type(x) is dict and list(now)[: len(kept)] != kept:
                 raise NotTaken("a dict whose order changes")
-            found += [(k, name, MISSING) for name in gone]
+            found += [(k, name, MISSING) for name in had if name not in now]
             for name, value in now.items():
                 if value is not self.before.get((k, name), MISSING):
                     found.append((k, name, value))

@@ -90,11 +90,11 @@ _works: dict[Hashable, Work] = {}
 
 def in_background() -> bool:
     """Whether programs are compiled while Python goes on."""
-    return config.background and config.execution == "adaptive" and _cores() > 1
+    return config.background and config.execution == "adaptive" and cores() > 1
 
 
 @functools.cache
-def _cores() -> int:
+def cores() -> int:
     """Those that this process may use."""
     try:
         return len(os.sched_getaffinity(0))

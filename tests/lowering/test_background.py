@@ -30,7 +30,7 @@ pytestmark = pytest.mark.own_policy
 @pytest.fixture(autouse=True)
 def background(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As if the process had two cores."""
-    monkeypatch.setattr(_background, "_cores", lambda: 2)
+    monkeypatch.setattr(_background, "cores", lambda: 2)
     monkeypatch.setattr(_background, "_works", {})
     with np.config(execution="adaptive", background=True):
         yield
@@ -155,7 +155,7 @@ def test_settings_say_otherwise(settings: dict[str, Any]) -> None:
 
 
 def test_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_background, "_cores", lambda: 1)
+    monkeypatch.setattr(_background, "cores", lambda: 1)
     assert not lowering.in_background()
     with unfinished_allowed():
         assert result_of("key", lambda: 5) == 5
@@ -316,7 +316,7 @@ BEGIN = """
 import os, signal, sys, threading, time
 import lazynp as np
 from lazynp.lowering import _background
-_background._cores = lambda: 2
+_background.cores = lambda: 2
 
 def begin():
     x = np.linspace(0.0, 1.0, 100_000)

@@ -17,7 +17,6 @@ from lazynp.transforms.control._calls import call
 from lazynp.transforms.control._state import CannotStage, may_change, pythons, session, undecided
 
 SHORT = 8  # rounds: loops that are no longer are unrolled
-_FEW = 32  # numbers in a list: under `jit`, Python may use these as sizes behind the loop
 
 
 class Rounds:
@@ -75,13 +74,15 @@ def rounds_of(x: Any) -> Rounds | None:
         return Rounds(x.start, x.step, len(x), _itself)
     if isinstance(x, NDArray) and type(x) is NDArray and x.ndim:
         return Rounds(0, 1, x.shape[0], lambda i: x[i])
-    if type(x) in (list, tuple) and len(x) > (_FEW if session.strict is None else SHORT):
+    if session.strict is not None and type(x) in (list, tuple) and len(x) > SHORT:
         return _of_numbers(x)
     return None
 
 
 def _of_numbers(x: Any) -> Rounds | None:
-    """A list or tuple of floats, or of ints, that nothing changes while it is traced."""
+    """A list or tuple of floats, or of ints, that nothing changes while it is traced. Only in
+    functions that may stay Python's: what a loop under `jit` adds up may be a size behind it.
+    """
     kinds = set(map(type, x))
     if kinds not in ({float}, {int}) or type(x) is list and may_change(x):
         return None

@@ -392,8 +392,7 @@ def fresh(x: Any) -> Any:
 
 def is_new(x: Any) -> bool:
     """Whether this object was made where the function is traced now."""
-    made = session.fresh.get(id(x))
-    return made is not None and made[0] is x and made[1] == session.depth
+    return was_made(x) and session.fresh[id(x)][1] == session.depth
 
 
 def was_made(x: Any) -> bool:

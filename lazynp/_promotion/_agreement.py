@@ -8,6 +8,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar
 from lazynp._promotion._objects import MISSING, attributes
+from lazynp._quiet import quietly
 from lazynp.transforms._pulls import LinearFunction
 
 _TOLERANCE = {"f": 1e-6, "d": 1e-11, "F": 1e-6, "D": 1e-11}  # of the largest value
@@ -47,15 +48,19 @@ def close(got: np.ndarray, want: np.ndarray) -> bool:
     tolerance = _TOLERANCE.get(want.dtype.char)
     if tolerance is None or np.array_equal(got, want):
         return bool(np.array_equal(got, want))
-    with np.errstate(all="ignore"):
-        finite = np.isfinite(want)
-        if not np.array_equal(finite, np.isfinite(got)):
-            return False
-        other = ~finite
-        if not np.array_equal(got[other], want[other], equal_nan=True):
-            return False
-        bound = tolerance * np.abs(want[finite]).max(initial=0)
-        return bool((np.abs(got[finite] - want[finite]) <= bound).all())
+    return quietly(_within, [got, want, tolerance])
+
+
+def _within(got: np.ndarray, want: np.ndarray, tolerance: float) -> bool:
+    """Up to a part of the largest value; what is not finite, exactly."""
+    finite = np.isfinite(want)
+    if not np.array_equal(finite, np.isfinite(got)):
+        return False
+    other = ~finite
+    if not np.array_equal(got[other], want[other], equal_nan=True):
+        return False
+    bound = tolerance * np.abs(want[finite]).max(initial=0)
+    return bool((np.abs(got[finite] - want[finite]) <= bound).all())
 
 
 def same_leaves(ours: list[Any], theirs: list[Any]) -> bool:

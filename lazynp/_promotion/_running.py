@@ -18,8 +18,6 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-import numpy as np
-
 from lazynp import lowering
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
@@ -38,6 +36,7 @@ from lazynp._promotion._tracing import NEVER, Tracing
 from lazynp._promotion._trials import may_run
 from lazynp._promotion._tuples import Tuples
 from lazynp._promotion._variables import Variables, grown_in, value_of
+from lazynp._quiet import quietly
 from lazynp.functions.tools import materialize
 from lazynp.transforms.control import CannotStage, TooLong
 
@@ -120,8 +119,8 @@ class Running(Committing):
 
     def _do(self, frame: FrameType) -> None:
         try:
-            with np.errstate(all="ignore"), _clock.in_loops():
-                self._step(self, frame)
+            with _clock.in_loops():
+                quietly(self._step, [self, frame])
         except Exception as why:
             if not self._fails():
                 self._refuse(str(why) or type(why).__name__)

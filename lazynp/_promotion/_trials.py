@@ -10,15 +10,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from lazynp import lowering
 from lazynp._config import config
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
-from lazynp._promotion._agreement import agree, same_attributes, same_leaves
+from lazynp._promotion._both import LOST, first_run, later_runs
 from lazynp._promotion._budget import Later, budget, lost_to_python
 from lazynp._promotion._copies import computed, copies
 from lazynp._promotion._gains import FASTER, HOPELESS, Slower
@@ -26,6 +25,7 @@ from lazynp._promotion._given import Given, Numbers, Path
 from lazynp._promotion._loops import has_slower
 from lazynp._promotion._objects import attributes, put
 from lazynp._promotion._program import Program
+from lazynp._quiet import quietly
 from lazynp._recorder import local
 from lazynp._values import watched
 from lazynp.functions.tools import materialize
@@ -34,11 +34,9 @@ from lazynp.transforms._stack import DISABLED
 from lazynp.transforms.control import CannotStage, TooLong
 
 SECONDS = 0.1  # of Python, before the function is traced for arguments like these
-_RUNS = 3  # of a program in its trial: the machine may be busy with something else
 _SURE = 0.6  # of Python's time: a program that takes longer, but wins, has a second trial
 _SURE_LONG = 0.75  # the same where a call takes long: noise matters less, a second trial costs more
 _UNSURE = 4  # calls that it runs before that
-_LOST = 1.1  # of Python's time: a long run like this needs no other
 _CALLS = 16  # after so many, those that are too short to be worth it are given up
 _CASES = 8  # kinds of arguments that are followed at once
 _KINDS = 64  # that were dropped for others, and none has got a program: then all calls are Python's
@@ -338,10 +336,8 @@ class Trials:
         for _ in range(_ATTEMPTS):
             program = self._program(given)
             try:
-                with np.errstate(all="ignore"):
-                    operations = program.trace(
-                        copies(given.leaves, empty=True), case.seconds, case.last or 0.0
-                    )
+                empty = copies(given.leaves, empty=True)
+                operations = quietly(program.trace, [empty, case.seconds, case.last or 0.0])
             except Later:
                 case.least = _LATER * max(case.seconds, SECONDS)
                 break
@@ -416,7 +412,6 @@ class Trials:
         """Run it in Python, then as a program on copies; compare."""
         leaves, originals, objects = given.leaves, given.originals, given.objects
         computed(originals)
-        written = program.written
         first, *more = program.trial_copies(leaves)
         before = [attributes(x) or {} for x in objects]
         made, begin = (JIT.traces, STATS.compiles), _clock.now()
@@ -432,30 +427,14 @@ class Trials:
                     return want
                 raise CannotStage(_CHANGED)
             case.check_hope(program)
-            with np.errstate(all="ignore"):
-                begin, compiling = _clock.now(), STATS.compile_seconds
-                got, changes = case.first_run(program, first, originals, objects)
-                compiled = _clock.since(begin, STATS.compile_seconds - compiling)
-                if not (
-                    same_leaves(first, originals)
-                    and agree(got, want)
-                    and same_attributes(changes, objects, before)
-                ):
-                    raise CannotStage("its results differ")
-                long = python > SECONDS  # so noise matters less, and runs cost more
-                for left in reversed(range(1 if long else _RUNS)):
-                    clear = compiled > _LOST * python or compiled <= _SURE_LONG * python
-                    if not more or long and clear:
-                        break
-                    given_again = copies(more[0], written=written) if left else more[0]
-                    begin = _clock.now()
-                    program(given_again, originals, objects)
-                    compiled = _clock.since(begin)
-                    if compiled <= FASTER * python or compiled > 4 * python + SECONDS:
-                        break
+            sure = _SURE_LONG if python > SECONDS else _SURE
+            run = partial(case.first_run, program)
+            compiled = quietly(first_run, [run, given, first, want, before])
+            if python <= SECONDS or sure * python < compiled <= LOST * python:
+                compiled = quietly(later_runs, [program, given, more, compiled, python])
             if compiled > FASTER * python:
                 raise Slower(f"it takes {compiled / python:.1f} of Python's time")
-            if case.wins(program, compiled <= (_SURE_LONG if long else _SURE) * python):
+            if case.wins(program, compiled <= sure * python):
                 self.programs += 1
                 budget.won()
                 STATS.promotions += 1

@@ -1,0 +1,60 @@
+"""The program's runs of a call that Python has run too, and how long they take.
+
+They run on copies of the arguments, in a quiet context that is discarded: see `_quiet`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lazynp._plan import STATS
+from lazynp._promotion import _clock
+from lazynp._promotion._agreement import agree, same_attributes, same_leaves
+from lazynp._promotion._copies import copies
+from lazynp._promotion._gains import FASTER
+from lazynp._promotion._given import Given
+from lazynp._promotion._program import Program
+from lazynp.transforms.control import CannotStage
+
+LOST = 1.1  # of Python's time: a long run like this needs no other
+_RUNS = 3  # besides the first one: the machine may be busy with something else
+_LONG = 0.1  # seconds of Python: so noise matters less, and runs cost more
+
+
+def first_run(
+    run: Callable[..., Any], given: Given, first: list[Any], want: Any, before: list[Any]
+) -> float:
+    """Run the program on copies and compare what it leaves; the seconds that it takes.
+
+    want: Python's results. before: the attributes of the objects before Python's run.
+    """
+    begin, compiling = _clock.now(), STATS.compile_seconds
+    got, changes = run(first, given.originals, given.objects)
+    seconds = _clock.since(begin, STATS.compile_seconds - compiling)
+    if not (
+        same_leaves(first, given.originals)
+        and agree(got, want)
+        and same_attributes(changes, given.objects, before)
+    ):
+        raise CannotStage("its results differ")
+    return seconds
+
+
+def later_runs(
+    program: Program, given: Given, more: list[Any], seconds: float, python: float
+) -> float:
+    """Run it again, until it is clear whether it wins; the seconds that the last run takes.
+
+    more: copies of the arguments for one run. seconds: of the first run. python: Python's.
+    """
+    for left in reversed(range(1 if python > _LONG else _RUNS)):
+        if not more:
+            break
+        again = copies(more[0], written=program.written) if left else more[0]
+        begin = _clock.now()
+        program(again, given.originals, given.objects)
+        seconds = _clock.since(begin)
+        if seconds <= FASTER * python or seconds > 4 * python + _LONG:
+            break
+    return seconds

@@ -14,6 +14,7 @@ from lazynp._conversions import METHODS, host_of
 from lazynp._fronts import in_front
 from lazynp._node import AVAL, OP
 from lazynp._recorder import staged
+from lazynp._values import watched
 from lazynp.functions import (
     products,
     ufuncs,
@@ -251,6 +252,8 @@ def _attach_scalar_operators() -> None:
             symbol=_CODES.get(name, "?"),
         )  # fmt: skip
         setattr(Scalar, f"__{name}__", single)
+    Scalar.__divmod__ = _divmod_of_scalars  # type: ignore[attr-defined]
+    Scalar.__rdivmod__ = _divmod_by_scalar  # type: ignore[attr-defined]
     for name, kind in (("bool", bool), ("int", int), ("float", float), ("index", operator.index)):
         convert = conversion_of(kind, METHODS[f"__{name}__"])
         setattr(Scalar, f"__{name}__", in_front("converted", convert, function=kind))
@@ -269,6 +272,7 @@ def _attach_scalar_operators() -> None:
     Scalar.__format__ = read  # type: ignore[method-assign]
 
 
+_NUMBERS = {Scalar, int, float, bool}
 _CODES = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "d", "mod": "%",
     "lt": "<", "gt": ">", "le": "l", "ge": "g", "eq": "=", "ne": "!", "neg": "-", "abs": "a",
@@ -286,6 +290,25 @@ def _getitem_of_scalar(self: Scalar, index: Any) -> Any:
         return getitem(new_array(self._read()), index)
     except (IndexError, TypeError, ValueError, OverflowError):
         raise IndexError("invalid index to scalar variable.") from None  # NumPy's words
+
+
+def _divmod_of_scalars(self: Scalar, other: Any) -> Any:
+    """By two operators that have fronts."""
+    if type(other) in _NUMBERS and not watched():
+        try:
+            return self // other, self % other
+        except TypeError:  # of a complex number
+            pass
+    return Array.__divmod__(self, other)  # type: ignore[attr-defined]
+
+
+def _divmod_by_scalar(self: Scalar, other: Any) -> Any:
+    if type(other) in _NUMBERS and not watched():
+        try:
+            return other // self, other % self
+        except TypeError:
+            pass
+    return Array.__rdivmod__(self, other)  # type: ignore[attr-defined]
 
 
 def _hash(self: Scalar) -> int:

@@ -55,6 +55,7 @@ from lazynp.functions._checks import refuse
 from lazynp.functions._memory import asks_for_copy
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._part_functions import UFUNC_REDUCTIONS, empty_text, least
+from lazynp.functions._recording import owners_first
 from lazynp.functions._refused import FAULTS, numpys_fault
 from lazynp.functions._resized import window_of
 from lazynp.functions._scalars import OF_SCALARS
@@ -102,18 +103,28 @@ def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kw
     elif method == "__call__":
         if type(ours) is ufunc:
             _CALLS[function] = ours._call
-        # `_apply` looks for the user's line; the fast path assumes the caller's
+        elif function not in _CALLS and _is_scipys(function):
+            _CALLS[function] = owners_first(functools.partial(_asked, ours), function)
         if kwargs:
             result = ours(*inputs, **kwargs)
         else:
-            result = local.recorder.backend.attempt(ours, *inputs)
-            if result is None:
-                result = getattr(ours, "_apply", ours)(*inputs)
-            else:
-                result = _of_user(result)
+            result = _asked(ours, *inputs)
     else:
         result = getattr(ours, method)(*inputs, **kwargs)
     return result
+
+
+def _asked(ours: Any, *inputs: Any) -> Any:
+    # `_apply` looks for the user's line; the fast path assumes the caller's
+    result = local.recorder.backend.attempt(ours, *inputs)
+    return getattr(ours, "_apply", ours)(*inputs) if result is None else _of_user(result)
+
+
+def _is_scipys(function: np.ufunc) -> bool:
+    """Whether this is one of SciPy's, with at most two arguments and one result."""
+    special = sys.modules.get("scipy.special")
+    own = getattr(special, function.__name__, None) is function
+    return own and function.nin <= 2 and function.nout == 1
 
 
 def _into(out: Any, self: Array, function: Any, method: str, inputs: Any, kwargs: Any) -> Any:

@@ -282,3 +282,41 @@ def test_convolve_errors() -> None:
     }.items():
         with pytest.raises(ValueError, match=match):
             f(*args)
+
+
+WEAK = {"xlogy": "xlogy", "xlog1py": "xlog1py", "rel_entr": "rel_entr", "beta": "beta",
+        "betaln": "betaln", "gammainc": "gammainc", "gammaincc": "gammaincc", "zeta": "zeta"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WEAK)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_a_number_of_pythons_has_no_dtype(name: str, dtype: str) -> None:
+    """Beside an array of float32, the result is one, and so is its memory."""
+    x = np.array([1.25, 1.5, 1.75]).astype(dtype)
+    ours, theirs = getattr(lazynp.special, name), getattr(scipy.special, WEAK[name])
+    lazy = lazynp.asarray(x)
+    for with_number in (lambda v: (2.5, v), lambda v: (v, 2.5), lambda v: (3, v), lambda v: (v, 2)):
+        for part in (slice(None), 1):
+            got, want = ours(*with_number(lazy[part])), theirs(*with_number(x[part]))
+            assert got.dtype == np.asarray(got).dtype == dtype
+            assert got.shape == np.shape(got) == want.shape
+            np.testing.assert_allclose(np.asarray(got), want, rtol=3e-6 if dtype == "f4" else 1e-13)
+
+
+@pytest.mark.parametrize("name", ["erf", "gammaln", "expit", "ndtri", "xlogy", "betaln", "entr"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i8", "u1"])
+def test_ufuncs_of_scipys(name: str, dtype: str) -> None:
+    """Called by SciPy's name; the second and third call may take a shorter way."""
+    function: Any = getattr(scipy.special, name)
+    x = (np.array([0.25, 0.5, 0.75, 0.875]) * (1 if dtype[0] == "f" else 8)).astype(dtype)
+    for _ in range(3):
+        for of in (lambda v: v, lambda v: v[1], lambda v: v[:0], lambda v: v.reshape(2, 2).T):
+            lazy, plain = of(lazynp.asarray(x)), of(x)
+            got, want = function(*[lazy] * function.nin), function(*[plain] * function.nin)
+            assert isinstance(got, lazynp.ndarray) == isinstance(want, np.ndarray)
+            assert got.shape == np.shape(got) == want.shape
+            assert got.dtype == np.asarray(got).dtype
+            rtol = {"f2": 3e-3, "f4": 3e-6}.get(got.dtype.str[1:], 1e-12)
+            np.testing.assert_allclose(np.asarray(got), want, rtol=rtol)
+            if dtype in ("f4", "f8"):
+                assert got.dtype == want.dtype

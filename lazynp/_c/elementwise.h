@@ -86,6 +86,14 @@ static PyArrayObject *array_of_numbers(PyObject *x)
     return (PyArrayObject *)new;
 }
 
+enum { DEEPEST = 4 }; /* how deep lists nest */
+
+static inline int is_short_sequence(PyObject *x)
+{
+    return (PyList_CheckExact(x) || PyTuple_CheckExact(x)) &&
+           PySequence_Fast_GET_SIZE(x) <= the.few;
+}
+
 static PyObject *memory_of_list(PyObject *x, PyObject *now);
 
 /* An array of NumPy's own in a handle, for NumPy to read at once, new. NULL: forward. */

@@ -362,9 +362,9 @@ static PyObject *apart(PyArrayObject *memory, PyObject *index, PyArrayObject *va
     return is_apart ? Py_NewRef(value) : PyArray_NewCopy(value, NPY_CORDER);
 }
 
-/* A tuple or list of numbers as NumPy has it, in a new tuple, if each suits the memory. NULL: forward,
-   or an error. */
-static PyObject *numbers_of(PyArrayObject *memory, PyObject *values)
+/* A tuple or list of numbers as NumPy has it, in a new tuple, if each suits the memory. It may hold
+   others, up to `depth` of them in each other. NULL: forward, or an error. */
+static PyObject *numbers_of(PyArrayObject *memory, PyObject *values, int depth)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(values);
     PyObject *new = n && n <= the.few ? PyTuple_New(n) : NULL;
@@ -372,19 +372,34 @@ static PyObject *numbers_of(PyArrayObject *memory, PyObject *values)
         Py_CLEAR(new);
     for (Py_ssize_t i = 0; new && i < n; i++) {
         PyObject *item = PySequence_Fast_GET_ITEM(values, i);
-        if (is_scalar(item))
-            item = value_of_scalar(item);
-        if (!item || is_memory(item) || !suits(memory, item))
-            Py_CLEAR(new);
+        PyObject *number = is_scalar(item) ? value_of_scalar(item) : item;
+        if (depth && is_short_sequence(item)) {
+            Py_INCREF(item);
+            number = numbers_of(memory, item, depth - 1);
+            Py_DECREF(item);
+        }
         else
-            PyTuple_SET_ITEM(new, i, Py_NewRef(item));
+            number = number && !is_memory(number) && suits(memory, number) ? Py_NewRef(number) : NULL;
+        if (number)
+            PyTuple_SET_ITEM(new, i, number);
+        if (!number || n != PySequence_Fast_GET_SIZE(values))
+            Py_CLEAR(new);
     }
+    return new;
+}
+
+/* The same, or as an array if it holds arrays. */
+static PyObject *numbers_in(PyArrayObject *memory, PyObject *values, PyObject *now)
+{
+    PyObject *new = numbers_of(memory, values, DEEPEST);
+    if (!new && !PyErr_Occurred() && (new = memory_of_list(values, now)) && !suits(memory, new))
+        Py_CLEAR(new);
     return new;
 }
 
 /* Store into memory that nobody else can see. 1: done; 0: forward; -1: NumPy raised an error before
    it wrote. */
-static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
+static int store(PyArrayObject *memory, PyObject *index, PyObject *value, PyObject *now)
 {
     if (store_element(memory, index, value))
         return 1;
@@ -393,8 +408,10 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
     PyObject *shown;
     int many = value && (PyTuple_CheckExact(value) || PyList_CheckExact(value));
     Py_INCREF(memory); /* first, as reading a view may run code */
-    if (many) /* for one element, NumPy's error names the class */
-        value = element_at(memory, index) ? NULL : numbers_of(memory, value);
+    if (many && element_at(memory, index)) /* NumPy's error names the class */
+        value = NULL;
+    else if (many)
+        value = numbers_in(memory, value, now);
     else if (value && is_handle(value)) {
         PyObject *node = node_of(value);
         if (node)
@@ -621,19 +638,19 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
         node = locked < 0 ? NULL : node_of(self); /* again: code may have run */
         if (!node && locked >= 0 && is_stale(self)) {
             memory = value != OF(self, Array, _base) ? memory_of_stale(self) : NULL;
-            done = memory ? store(memory, index, value) : 0;
+            done = memory ? store(memory, index, value, now) : 0;
             Py_XDECREF(memory);
         }
         else if (!node)
             done = locked < 0 ? -1 : 0;
         else if (OF(self, Array, _base) != Py_None)
             done = value != OF(self, Array, _base) && (memory = memory_of_both(self))
-                       ? store(memory, index, value)
+                       ? store(memory, index, value, now)
                        : 0;
         else if (is_handle(value) && OF(value, Array, _base) == self)
             done = is_same_view(self, index, value) ? 1 : store_of_itself(index, value);
         else
-            done = (memory = sole_memory(node)) ? store(memory, index, value) : 0;
+            done = (memory = sole_memory(node)) ? store(memory, index, value, now) : 0;
         unlock(locked);
     }
     else if (!is_eager(now) && !is_full(now) && !watched() && OF(self, Array, _base) == Py_None) {
@@ -735,7 +752,7 @@ static int in_place_recorded(Front *front, PyObject *self, PyObject *other, PyOb
 
 /* What NumPy takes for the second operand of `self op= other`, new. NULL: forward. It may show the
    memory that is written: NumPy notices. */
-static PyObject *second_operand(PyObject *self, PyObject *other)
+static PyObject *second_operand(PyObject *self, PyObject *other, PyObject *now)
 {
     if (is_array(other) || (is_derived(other) && has_no_hooks(other))) {
         int same = OF(other, Array, _base) == OF(self, Array, _base);
@@ -750,7 +767,12 @@ static PyObject *second_operand(PyObject *self, PyObject *other)
     }
     if (is_scalar(other))
         return Py_XNewRef(value_of_scalar(other));
-    return is_python_number(other) ? Py_NewRef(other) : (PyObject *)array_of_numbers(other);
+    if (is_python_number(other))
+        return Py_NewRef(other);
+    PyArrayObject *listed = array_of_numbers(other);
+    if (!listed && !PyErr_Occurred() && (PyList_CheckExact(other) || PyTuple_CheckExact(other)))
+        return memory_of_list(other, now);
+    return (PyObject *)listed;
 }
 
 /* The memory in which NumPy may write all of `self`, new. NULL: forward. The write lock is held. */
@@ -797,7 +819,7 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
     int locked = is_eager(now) ? lock(self) : 0;
     if (locked >= 0 && is_eager(now))
         target = target_of(self, now);
-    other = target ? second_operand(self, other) : NULL;
+    other = target ? second_operand(self, other, now) : NULL;
     PyObject *result = NULL;
     if (other) {
         PyObject *values[3] = {(PyObject *)target, other, (PyObject *)target};
@@ -845,7 +867,7 @@ static PyObject *called_into(PyObject *function, PyObject *const *args, Py_ssize
     PyArrayObject *target = locked >= 0 ? target_of(out, now) : NULL;
     if (target) {
         for (i = 0; i < n + count; i++) {
-            values[i] = args[i] == out ? Py_NewRef(target) : second_operand(out, args[i]);
+            values[i] = args[i] == out ? Py_NewRef(target) : second_operand(out, args[i], now);
             if (!values[i])
                 break;
         }

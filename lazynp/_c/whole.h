@@ -6,7 +6,6 @@
 
 /* -- whole functions: `_eager.by_numpy`, `created`; `_reduce` ---------------------------------- */
 
-enum { DEEPEST = 4 }; /* how deep lists nest */
 /* What `argument` has met: arrays or scalars of ours, sequences; and whether it takes arrays of
    derived classes as plain ones. */
 enum { LAZY = 1, LISTS, BARE = 4 };
@@ -40,12 +39,6 @@ static int is_of_plain_numbers(PyObject *x, int depth)
             return 0;
     }
     return 1;
-}
-
-static inline int is_short_sequence(PyObject *x)
-{
-    return (PyList_CheckExact(x) || PyTuple_CheckExact(x)) &&
-           PySequence_Fast_GET_SIZE(x) <= the.few;
 }
 
 /* How the items of a list or tuple are converted: see `argument`. */
@@ -609,12 +602,18 @@ static PyObject *of_arrays(PyObject *self, PyObject *const *args, size_t nargsf,
     return hand_on(front, args, nargsf, names);
 }
 
-/* `_conversions._buffer(array, flags)`: a read-only view of memory that is there. */
+/* `_conversions._buffer(array, flags)`: a read-only view of memory that is there, or of a number. */
 static PyObject *lent_buffer(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    PyObject *node = n == 2 && !names && !is_staged() && is_array(args[0]) ? node_of(args[0]) : NULL;
+    int plain = n == 2 && !names && !is_staged();
+    PyObject *number = plain && is_scalar(args[0]) ? value_of_scalar(args[0]) : NULL;
+    if (number && PyLong_Check(args[1]) && !(PyLong_AsLong(args[1]) & PyBUF_WRITABLE) &&
+        !PyErr_Occurred() && !may_want_memory())
+        return PyMemoryView_FromObject(number);
+    PyErr_Clear();
+    PyObject *node = plain && is_array(args[0]) ? node_of(args[0]) : NULL;
     PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None, *view, *out;
     PyObject *aval = node ? lasting_aval(args[0]) : NULL;
     if (!is_memory(value) || !is_of_numbers((PyArrayObject *)value) || !aval ||

@@ -335,7 +335,7 @@ def _chosen_now(node: Node, mask: Node) -> Array | None:
 def get_advanced(self: Array, index: Any) -> Any:
     node = self._read()
     aval = aval_of_node(node)
-    if aval.dtype.kind in "OSUMm" and not staged:  # only NumPy can handle these
+    if aval.dtype.kind in "OSUMmV" and not staged:  # only NumPy can handle these
         where = host_index(index)
         got = None if where is None else host_value(node)[where]
         if type(got) is np.ndarray:

@@ -9,6 +9,7 @@ scalars of Python or NumPy take the slow path, an argument.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from sys import _getframe
 from typing import Any, Literal
@@ -268,11 +269,15 @@ def of_numbers(function: np.ufunc, slow: Slow) -> Slow:
 
 
 def done_first(
-    slow: Slow, function: Callable[[Any, Any], Any], square: np.ufunc | None = None
+    slow: Slow,
+    function: Callable[[Any, Any], Any],
+    square: np.ufunc | None = None,
+    *,
+    swap: bool = False,
 ) -> Slow:
     """`slow`, unless NumPy's `function` can run eagerly; for powers, which are not one op.
 
-    square: what NumPy does for `x ** 2`, but not for `power(x, 2)`.
+    square: what NumPy does for `x ** 2`, but not for `power(x, 2)`. swap: the exponent comes first.
     """
     entries = entries_of(function)
     more = {} if square is None else {"method": square}
@@ -280,24 +285,65 @@ def done_first(
     def call(x: Any, y: Any, modulus: Any = None) -> Any:
         if modulus is not None:  # `pow(x, y, z)`
             return NotImplemented
-        if type(x) is NDArray and not staged:
-            out = local.recorder.backend.attempt(at_once, x, y)
+        if (type(x) is NDArray or type(y) is NDArray) and not staged:
+            xs = (y, x) if swap else (x, y)
+            out = local.recorder.backend.attempt(at_once, *xs)
             if out is not None:
                 return out
         return slow(x, y)
 
-    def at_once(x: NDArray, y: Any) -> Any:
+    def at_once(x: Any, y: Any) -> Any:
         a, b = plain_operand(x), plain_operand(y)
-        if type(y) is not NDArray and type(b) not in (int, float):
+        if a is None or b is None or type(a) is bool or type(b) is bool:
             return None
         key = known(a), known(b)
-        if key[0].dtype.kind == "b":  # type: ignore[union-attr]
+        if type(a) is list and key[0].dtype.kind == "b":  # type: ignore[union-attr]
             return None  # the dtype of the square differs from that of the cube
         entry = entries.get(key) or entries.put(key, Entry())
         out = done_at_once(entry, function, (a, b), local.recorder)
         return None if out is None else _ordered(out, (x, y))
 
-    return in_front("elementwise", call, function=function, entries=entries, operands=2, **more)
+    return in_front(
+        "elementwise", call, function=function, entries=entries, operands=2, swap=swap, **more
+    )
+
+
+def powers_first(slow: Slow, reflected: bool) -> Slow:
+    """`done_first` for `x ** y`; reflected: for the method of y."""
+    if reflected:
+        return done_first(slow, np.power, swap=True)
+    return done_first(slow, operator.pow, np.square)
+
+
+def owners_first(slow: Slow, function: np.ufunc) -> Slow:
+    """`slow`, unless this ufunc of SciPy's can run eagerly, on real numbers of 32 and 64 bits.
+
+    Of others, lazynp's function may have another dtype, under any policy.
+    """
+    entries = entries_of(function)
+
+    def call(*xs: Any) -> Any:
+        if not staged:
+            out = local.recorder.backend.attempt(at_once, *xs)
+            if out is not None:
+                return out
+        return slow(*xs)
+
+    def at_once(*xs: Any) -> Any:
+        operands = tuple([plain_operand(x) for x in xs])
+        if not all([type(o) is float or type(o) is list and _is_float(o) for o in operands]):
+            return None
+        known_as = tuple([known(o) for o in operands])
+        key = known_as if len(xs) > 1 else known_as[0]
+        entry = entries.get(key) or entries.put(key, Entry())
+        out = done_at_once(entry, function, operands, local.recorder)
+        return None if out is None else _ordered(out, xs)
+
+    return in_front("elementwise", call, function=function, entries=entries, operands=function.nin)
+
+
+def _is_float(node: Node) -> bool:
+    return not is_tracer(node) and aval_of_node(node).dtype.char in "fd"
 
 
 def composed(

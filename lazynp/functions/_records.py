@@ -36,6 +36,8 @@ class Record(np.void):
         return key if isinstance(key, str) else names[key]
 
     def __getitem__(self, key: Any) -> Any:
+        if type(key) is str and self._array is not None:
+            return self._array[key][self._index]
         if not isinstance(key, (str, int, np.integer)):
             return self._fresh()[key]
         return self._field(self._name(key))[self._index]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -52,8 +51,8 @@ from lazynp.functions._recording import (
     NUMBERS,
     apply,
     binary,
-    done_first,
     of_numbers,
+    powers_first,
     unary,
 )
 from lazynp.functions._reduce import to_loop
@@ -156,9 +155,8 @@ class ufunc(Methods):
 
         if self._fast is not None:
             return binary(self._fast, slow, self._numpy, swap=reflected, depth=depth)
-        if reflected:
-            return lambda x, y: slow(y, x)
-        return done_first(slow, operator.pow, np.square) if self.__name__ == "power" else slow
+        other = (lambda x, y: slow(y, x)) if reflected else slow
+        return powers_first(other, reflected) if self.__name__ == "power" else other
 
     def _as_operator(self, *xs: Any) -> Any:
         """Like `_apply`; where errors matter, by the operator, which may call other kernels."""
@@ -183,6 +181,7 @@ class ufunc(Methods):
 
     def check_in_place(self, x: Array, y: Any) -> None:
         """Raise what NumPy raises of `x op= y`: it looks at dtypes, then shapes, then values."""
+        y = as_array(y) if isinstance(y, (list, tuple)) else y
         self._check_dtypes((x, y), (x,), "same_kind")
         check_shapes([x.shape, np.shape(y)], [x.shape])
 

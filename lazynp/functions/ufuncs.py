@@ -28,6 +28,8 @@ def _exponent(x: Any, y: Any) -> Any:
         return y
     if _kind(base) == "u" and type(exponent) is int:
         return y  # negative, it does not fit the dtype of the base: OverflowError
+    if type(base) is int and not _fits(base, exponent):
+        return y  # nor does the base
     if _are_floats(known(base), known(exponent)):
         return y  # uint64 and a signed integer
     value = extent(exponent) if type(exponent) is list else exponent
@@ -41,6 +43,14 @@ def _exponent(x: Any, y: Any) -> Any:
 
 
 _NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
+
+
+def _fits(number: int, operand: Any) -> bool:
+    kind = known(operand)
+    if isinstance(kind, type):
+        return True
+    info = np.iinfo(kind.dtype)
+    return info.min <= number <= info.max
 
 
 def _are_floats(base: Any, exponent: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._avals import SCALAR_DTYPES
 from lazynp._cost import Cost
 from lazynp._later import scipy_special
 from lazynp._primitive import Primitive
@@ -49,8 +50,9 @@ def special_row(
     oracle = _ORACLES[len(given)]
 
     def reference(*xs: Any) -> Any:
+        kinds = [type(x) if type(x) in SCALAR_DTYPES else x.dtype for x in xs]  # weak: Python's
+        dtype = resolve_dtypes(oracle, (*kinds, None))[-1]
         xs = tuple([np.asarray(x) for x in xs])
-        dtype = resolve_dtypes(oracle, (*[x.dtype for x in xs], None))[-1]
         function = getattr(scipy_special, of_scipy) if isinstance(of_scipy, str) else of_scipy
         with np.errstate(all="ignore"):
             return np.asarray(function(*[x.astype(np.float64) for x in xs])).astype(dtype)

@@ -276,7 +276,7 @@ _NUMBERS = {Scalar, int, float, bool}
 _CODES = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "d", "mod": "%",
     "lt": "<", "gt": ">", "le": "l", "ge": "g", "eq": "=", "ne": "!", "neg": "-", "abs": "a",
-    "pow": "^",
+    "pow": "^", "and": "&", "or": "|", "xor": "x", "lshift": "L", "rshift": "R",
 }  # fmt: skip
 
 

@@ -79,6 +79,7 @@ static struct {
     Py_ssize_t few, filled; /* elements: see `_eager` */
     Py_ssize_t tick;   /* operations: see `Recorder.ticked` */
     Py_ssize_t countdown;
+    int heads; /* the collector's head of an object is where `untrack` looks */
 } the;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
@@ -502,6 +503,14 @@ static PyObject *leaf(PyObject *value, PyObject *aval)
 
 static inline void drop_value(PyObject *value);
 
+/* Whether the collector sees an object of a class that it may see: CPython's own test, which has no
+   public name that is inlined. `the.heads` tells that the object's head is where this looks. */
+static inline void untrack(PyObject *x)
+{
+    if (!the.heads || ((const uintptr_t *)x)[-2])
+        PyObject_GC_UnTrack(x);
+}
+
 /* Give up a handle's reference to its node. A leaf that nobody else refers to is kept. */
 static inline void drop_node(PyObject *node)
 {
@@ -512,7 +521,7 @@ static inline void drop_node(PyObject *node)
         return;
     }
     PyObject *value = PyList_GET_ITEM(node, VALUE), *aval = PyList_GET_ITEM(node, AVAL);
-    PyObject_GC_UnTrack(node);
+    untrack(node);
     PyList_SET_ITEM(node, VALUE, NULL);
     PyList_SET_ITEM(node, AVAL, NULL);
     leaves.dead[leaves.count++] = node;
@@ -520,6 +529,19 @@ static inline void drop_node(PyObject *node)
         drop_value(value); /* may run Python code */
     Py_XDECREF(aval);
 }
+
+/* Make the handle an owner. Steals the node. */
+static inline PyObject *owning(PyObject *new, PyObject *node)
+{
+    OF(new, Array, _node) = node;
+    OF(new, Array, _base) = Py_NewRef(Py_None);
+    OF(new, Array, _seen) = Py_NewRef(Py_None);
+    OF(new, Array, _flags) = Py_NewRef(Py_None);
+    OF(new, Array, _order) = Py_NewRef(Py_None);
+    return new;
+}
+
+static inline PyObject *dead_scalar(void);
 
 /* A new owner. Steals the node, which may be NULL after an error. */
 static PyObject *owner(PyObject *class, PyObject *node)
@@ -530,32 +552,143 @@ static PyObject *owner(PyObject *class, PyObject *node)
         Py_XDECREF(node);
         return NULL;
     }
-    OF(new, Array, _node) = node;
-    OF(new, Array, _base) = Py_NewRef(Py_None);
-    OF(new, Array, _seen) = Py_NewRef(Py_None);
-    OF(new, Array, _flags) = Py_NewRef(Py_None);
-    OF(new, Array, _order) = Py_NewRef(Py_None);
-    return new;
+    return owning(new, node);
 }
 
-/* A Scalar of NumPy's number. Those of bools are always the same two, as NumPy's are. The collector
-   does not see the others, nor their nodes: they refer to nothing that could refer to them, and
-   people keep lists of a million of them. */
-static PyObject *scalar(PyObject *value, PyObject *aval)
+/* The Scalar of a bool: always the same two, as NumPy's are. */
+static PyObject *scalar_of_truth(int value)
 {
     static PyObject *truths[2];
-    if (aval != the.aval_of_bool) {
-        PyObject *made = owner(the.Scalar, leaf(value, aval));
-        if (made) {
-            PyObject_GC_UnTrack(OF(made, Array, _node));
-            PyObject_GC_UnTrack(made);
-        }
-        return made;
-    }
-    PyObject **truth = &truths[PyArrayScalar_VAL(value, Bool) != 0];
+    PyObject **truth = &truths[value != 0];
     if (!*truth)
-        *truth = owner(the.Scalar, leaf(value, aval));
+        *truth = owner(the.Scalar, leaf(value ? PyArrayScalar_True : PyArrayScalar_False, the.aval_of_bool));
     return Py_XNewRef(*truth);
+}
+
+/* A Scalar of NumPy's number. The collector sees none of them, nor their nodes: they refer to nothing
+   that could refer to them, and people keep lists of a million of them. */
+static PyObject *scalar(PyObject *value, PyObject *aval)
+{
+    if (aval == the.aval_of_bool)
+        return scalar_of_truth(PyArrayScalar_VAL(value, Bool) != 0);
+    PyObject *made = leaves.count ? dead_scalar() : NULL;
+    if (made) {
+        PyObject *node = leaves.dead[--leaves.count];
+        PyList_SET_ITEM(node, VALUE, Py_NewRef(value));
+        PyList_SET_ITEM(node, AVAL, Py_NewRef(aval));
+        return owning(made, node);
+    }
+    made = owner(the.Scalar, leaf(value, aval));
+    if (made) {
+        PyObject_GC_UnTrack(OF(made, Array, _node));
+        PyObject_GC_UnTrack(made);
+    }
+    return made;
+}
+
+/* Dead Scalars by NumPy's number of their type, each with its leaf and NumPy's number, for the next
+   ones. The collector does not see them. */
+enum { NUMBER_TYPES = NPY_HALF + 1, NUMBERS_KEPT = 32 };
+static struct {
+    int count;
+    PyObject *dead[NUMBERS_KEPT];
+} numbers[NUMBER_TYPES];
+
+/* Where NumPy's number has its value. */
+static inline void *inside(PyObject *number, int type)
+{
+    switch (type) {
+    case NPY_LONGDOUBLE: return &PyArrayScalar_VAL(number, LongDouble);
+    case NPY_CLONGDOUBLE: return &PyArrayScalar_VAL(number, CLongDouble);
+    case NPY_CDOUBLE: return &PyArrayScalar_VAL(number, CDouble);
+    case NPY_CFLOAT: return &PyArrayScalar_VAL(number, CFloat);
+    case NPY_FLOAT: return &PyArrayScalar_VAL(number, Float);
+    case NPY_HALF: return &PyArrayScalar_VAL(number, Half);
+    case NPY_INT: case NPY_UINT: return &PyArrayScalar_VAL(number, Int);
+    case NPY_SHORT: case NPY_USHORT: return &PyArrayScalar_VAL(number, Short);
+    case NPY_BYTE: case NPY_UBYTE: case NPY_BOOL: return &PyArrayScalar_VAL(number, Byte);
+    default: return &PyArrayScalar_VAL(number, Double); /* 8 bytes */
+    }
+}
+
+/* A dead Scalar as a new one, whose number is to be overwritten. NULL: there is none. */
+static inline PyObject *reborn(int type, PyObject **number)
+{
+    if (!numbers[type].count)
+        return NULL;
+    PyObject *self = numbers[type].dead[--numbers[type].count];
+    _Py_NewReference(self);
+    *number = PyList_GET_ITEM(OF(self, Array, _node), VALUE);
+    return self;
+}
+
+#define SCALAR_OF(type, Type, ctype, code)                                                         \
+    static inline PyObject *scalar_of_##type(ctype value)                                          \
+    {                                                                                              \
+        PyObject *number, *out = reborn(code, &number);                                            \
+        if (out) {                                                                                 \
+            PyArrayScalar_ASSIGN(number, Type, value);                                             \
+            return out;                                                                            \
+        }                                                                                          \
+        number = PyArrayScalar_New(Type);                                                          \
+        if (number) {                                                                              \
+            PyArrayScalar_ASSIGN(number, Type, value);                                             \
+            out = scalar(number, aval_of_number(number));                                          \
+            Py_DECREF(number);                                                                     \
+        }                                                                                          \
+        return out;                                                                                \
+    }
+SCALAR_OF(double, Double, double, NPY_DOUBLE)
+SCALAR_OF(int64, Int64, npy_int64, NPY_INT64)
+SCALAR_OF(float, Float, float, NPY_FLOAT)
+#undef SCALAR_OF
+
+/* The Scalar of an element of memory that programs support and that is not swapped, new. NULL, without
+   an error: forward. */
+static PyObject *scalar_at(char *at, PyArrayObject *memory)
+{
+    int type = PyArray_TYPE(memory);
+    PyObject *number, *out;
+    if (type == NPY_BOOL)
+        return scalar_of_truth(*at != 0);
+    if (type < NUMBER_TYPES && (out = reborn(type, &number))) {
+        if (type == NPY_DOUBLE && PyArray_ISALIGNED(memory))
+            PyArrayScalar_ASSIGN(number, Double, *(double *)at);
+        else
+            memcpy(inside(number, type), at, PyArray_ITEMSIZE(memory));
+        return out;
+    }
+    number = PyArray_Scalar(at, PyArray_DESCR(memory), (PyObject *)memory);
+    PyObject *aval = number ? aval_of_number(number) : NULL;
+    out = aval ? scalar(number, aval) : NULL;
+    Py_XDECREF(number);
+    return out;
+}
+
+/* Keep a dead Scalar that nothing sets apart from the next one, and whose number nobody else has.
+   Whether it is kept. */
+static inline int is_kept(PyObject *self)
+{
+    PyObject *node = OF(self, Array, _node);
+    if (!is_scalar(self) || !node || !PyList_CheckExact(node) || Py_REFCNT(node) != 1 ||
+        PyList_GET_SIZE(node) != NODE_SIZE || PyList_GET_ITEM(node, OP) != Py_None ||
+        PyList_GET_ITEM(node, ARGS) != Py_None || PyList_GET_ITEM(node, CODE) != Py_None)
+        return 0;
+    PyObject *value = PyList_GET_ITEM(node, VALUE), *aval = PyList_GET_ITEM(node, AVAL);
+    if (!value || Py_REFCNT(value) != 1 || !aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval)
+        return 0;
+    PyArray_Descr *descr = (PyArray_Descr *)OF(aval, Aval, dtype);
+    int type = descr->type_num;
+    if (Py_TYPE(value) != descr->typeobj || type < 0 || type >= NUMBER_TYPES ||
+        numbers[type].count == NUMBERS_KEPT || aval_of_number(value) != aval ||
+        OF(self, Array, _base) != Py_None || OF(self, Array, _seen) != Py_None ||
+        OF(self, Array, _flags) != Py_None || OF(self, Array, _order) != Py_None ||
+        OF(self, Array, _path) || SLOT(self, ((PyTypeObject *)the.Array)->tp_weaklistoffset))
+        return 0;
+    untrack(self);
+    untrack(node);
+    numbers[type].dead[numbers[type].count++] = self;
+    return 1;
 }
 
 /* The avals of recent arrays by dtype and shape: `avals_by_type` would need both as objects. So many

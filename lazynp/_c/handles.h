@@ -9,7 +9,7 @@
 #include "core.h"
 #include "shells.h"
 
-enum { KEPT = 32, POOLS = 3 }; /* dead objects of each class; classes */
+enum { KEPT = 32, OF_SCALARS = 1, POOLS = 3 }; /* dead objects of each class; classes */
 static struct Pool {
     PyTypeObject *type;
     Py_ssize_t items; /* of each object, for a class of tuples */
@@ -37,6 +37,13 @@ static PyObject *allocate(PyTypeObject *type, Py_ssize_t items)
         PyObject_Init(self, type);
     PyObject_GC_Track(self);
     return self;
+}
+
+/* A dead Scalar as a new one that the collector does not see, with empty slots. NULL: there is none. */
+static inline PyObject *dead_scalar(void)
+{
+    struct Pool *pool = &pools[OF_SCALARS];
+    return pool->count ? PyObject_Init(pool->dead[--pool->count], pool->type) : NULL;
 }
 
 /* Keep an object whose slots or items are NULL by now, or free its memory. */
@@ -150,8 +157,10 @@ static void clear_handle(PyObject *self)
 /* Free a handle. For one of a subclass, Python has freed what that adds. */
 static void free_handle(PyObject *self)
 {
+    if (is_kept(self))
+        return;
     PyObject *base = OF(self, Array, _base);
-    PyObject_GC_UnTrack(self);
+    untrack(self);
     if (!base || base == Py_None || Py_REFCNT(base) > 1) { /* else it may end a chain of handles */
         clear_handle(self);
         return;
@@ -185,9 +194,25 @@ static int is_as_small_as(PyTypeObject *type, PyTypeObject *below)
     return 0;
 }
 
+/* Whether the collector's head of an object is where `untrack` looks. */
+static int has_heads(void)
+{
+    PyObject *list = PyList_New(0);
+    if (!list)
+        return 0;
+    int tracked = ((const uintptr_t *)list)[-2] != 0;
+    PyObject_GC_UnTrack(list);
+    int found = tracked && PyObject_IS_GC(list) && ((const uintptr_t *)list)[-2] == 0;
+    PyObject_GC_Track(list);
+    found = found && ((const uintptr_t *)list)[-2] != 0;
+    Py_DECREF(list);
+    return found;
+}
+
 /* Let these functions make and free the objects of lazynp's own classes. */
 static int take_pools(void)
 {
+    the.heads = has_heads();
     PyTypeObject *array = (PyTypeObject *)the.Array;
     struct {
         PyObject *type;

@@ -555,15 +555,12 @@ static PyObject *element(PyArrayObject *memory, PyObject *index)
     char *at = number                      ? place_at(memory, index)
                : is_of_numpys_own(memory) ? element_at(memory, index)
                                           : NULL;
+    if (number)
+        return at ? scalar_at(at, memory) : NULL;
     PyObject *value = at ? PyArray_Scalar(at, PyArray_DESCR(memory), (PyObject *)memory) : NULL;
-    if (!number) {
-        if (value && PyArray_TYPE(memory) == NPY_OBJECT && PyArray_CheckScalar(value))
-            Py_CLEAR(value); /* Python makes it a Scalar */
-        return value;
-    }
-    PyObject *aval = value ? aval_of_number(value) : NULL, *out = aval ? scalar(value, aval) : NULL;
-    Py_XDECREF(value);
-    return out;
+    if (value && PyArray_TYPE(memory) == NPY_OBJECT && PyArray_CheckScalar(value))
+        Py_CLEAR(value); /* Python makes it a Scalar */
+    return value;
 }
 
 /* The same of an array of a class of the user's, new. NULL, without an error: forward. */

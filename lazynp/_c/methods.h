@@ -219,6 +219,11 @@ static PyObject *iterator_next(PyObject *self)
     Iterator *it = (Iterator *)self;
     if (it->at >= it->length)
         return NULL;
+    PyObject *node = is_array(it->array) && nothing_staged() ? node_of(it->array) : NULL;
+    PyArrayObject *memory = node ? (PyArrayObject *)PyList_GET_ITEM(node, VALUE) : NULL;
+    if (memory && is_memory((PyObject *)memory) && PyArray_NDIM(memory) == 1 &&
+        it->at < PyArray_DIM(memory, 0) && is_of_numbers(memory) && PyArray_ISNOTSWAPPED(memory))
+        return scalar_at(PyArray_BYTES(memory) + PyArray_STRIDE(memory, 0) * it->at++, memory);
     PyObject *args[2] = {it->array, PyLong_FromSsize_t(it->at++)};
     PyObject *item = args[1] ? PyObject_Vectorcall(it->get, args, 2, NULL) : NULL;
     Py_XDECREF(args[1]);

@@ -32,6 +32,40 @@ static inline int as_int64(PyObject *x, npy_int64 *value)
     return !overflow;
 }
 
+/* Convert a Python or NumPy integer to a C integer, if it fits. */
+static inline int as_integer(PyObject *x, long long *value)
+{
+    if (PyLong_CheckExact(x)) {
+        int overflow;
+        *value = PyLong_AsLongLongAndOverflow(x, &overflow);
+        return !overflow;
+    }
+    PyTypeObject *type = Py_TYPE(x);
+#define X(name)                                                                                    \
+    if (type == &Py##name##ArrType_Type) {                                                         \
+        *value = PyArrayScalar_VAL(x, name);                                                       \
+        return 1;                                                                                  \
+    }
+    X(Long) X(Int) X(UByte) X(Byte) X(Short) X(UShort) X(UInt)
+#undef X
+    return 0;
+}
+
+/* A float32, or a float or small int of Python's, which becomes one beside it. */
+static inline int as_float(PyObject *x, float *value)
+{
+    npy_int64 whole;
+    if (Py_TYPE(x) == &PyFloatArrType_Type)
+        *value = PyArrayScalar_VAL(x, Float);
+    else if (PyFloat_CheckExact(x))
+        *value = (float)PyFloat_AS_DOUBLE(x);
+    else if (PyLong_CheckExact(x) && as_int64(x, &whole) && whole <= 1 << 24 && whole >= -(1 << 24))
+        *value = (float)whole;
+    else
+        return 0;
+    return 1;
+}
+
 /* A double, or an int that a double has exactly. */
 static inline int as_exact_double(PyObject *x, double *value)
 {
@@ -45,44 +79,60 @@ static inline int as_exact_double(PyObject *x, double *value)
     return 1;
 }
 
-/* The comparisons of two numbers of one C type, and no other operator. */
+/* The comparisons of two numbers of one C type. None is a result of NULL, without an error. */
 #define COMPARISON_CASES(a, b)                                                                     \
-    case '<': PyArrayScalar_RETURN_BOOL_FROM_LONG(a < b);                                          \
-    case '>': PyArrayScalar_RETURN_BOOL_FROM_LONG(a > b);                                          \
-    case 'l': PyArrayScalar_RETURN_BOOL_FROM_LONG(a <= b);                                         \
-    case 'g': PyArrayScalar_RETURN_BOOL_FROM_LONG(a >= b);                                         \
-    case '=': PyArrayScalar_RETURN_BOOL_FROM_LONG(a == b);                                         \
-    case '!': PyArrayScalar_RETURN_BOOL_FROM_LONG(a != b);                                         \
+    case '<': return scalar_of_truth(a < b);                                                       \
+    case '>': return scalar_of_truth(a > b);                                                       \
+    case 'l': return scalar_of_truth(a <= b);                                                      \
+    case 'g': return scalar_of_truth(a >= b);                                                      \
+    case '=': return scalar_of_truth(a == b);                                                      \
+    case '!': return scalar_of_truth(a != b);                                                      \
     default: return NULL;
 
-/* An operator on two doubles, by IEEE arithmetic. NULL for other operators, or an error. Call it
-   only if nothing watches for floating-point errors. */
-static PyObject *of_doubles(int code, double a, double b)
+static inline PyObject *compared_integers(int code, long long a, long long b)
 {
-    double result;
     switch (code) {
-    case '+': result = a + b; break;
-    case '-': result = a - b; break;
-    case '*': result = a * b; break;
-    case '/': result = a / b; break;
-    case '^': result = pow(a, b); break;
     COMPARISON_CASES(a, b)
     }
-    PyObject *new = PyArrayScalar_New(Double);
-    if (new)
-        PyArrayScalar_ASSIGN(new, Double, result);
-    return new;
 }
 
-/* The same for an operator on one. */
-static PyObject *of_double(int code, double a)
+/* Of two float32s. */
+static inline PyObject *of_floats32(int code, float a, float b)
 {
-    if (code != '-' && code != 'a')
-        return NULL;
-    PyObject *new = PyArrayScalar_New(Double);
-    if (new)
-        PyArrayScalar_ASSIGN(new, Double, code == '-' ? -a : fabs(a));
-    return new;
+    switch (code) {
+    case '+': return scalar_of_float(a + b);
+    case '-': return scalar_of_float(a - b);
+    case '*': return scalar_of_float(a * b);
+    case '/': return scalar_of_float(a / b);
+    COMPARISON_CASES(a, b)
+    }
+}
+
+/* The bitwise operators, by Python's function. NULL for others: none of them warns. */
+static inline binaryfunc bitwise(int code)
+{
+    switch (code) {
+    case '&': return PyNumber_And;
+    case '|': return PyNumber_Or;
+    case 'x': return PyNumber_Xor;
+    case 'L': return PyNumber_Lshift;
+    case 'R': return PyNumber_Rshift;
+    default: return NULL;
+    }
+}
+
+/* The Scalar that an operator gives of two doubles, by IEEE arithmetic. NULL for other operators, or
+   an error. Call it only if nothing watches for floating-point errors. */
+static inline PyObject *of_doubles(int code, double a, double b)
+{
+    switch (code) {
+    case '+': return scalar_of_double(a + b);
+    case '-': return scalar_of_double(a - b);
+    case '*': return scalar_of_double(a * b);
+    case '/': return scalar_of_double(a / b);
+    case '^': return scalar_of_double(pow(a, b));
+    COMPARISON_CASES(a, b)
+    }
 }
 
 #ifdef __GNUC__
@@ -91,23 +141,14 @@ static PyObject *of_double(int code, double a)
 #define OVERFLOWS(operation, a, b, result) 1
 #endif
 
-/* An operator on two ints. NULL for other operators, where NumPy may warn, or an error. */
-static PyObject *of_int64s(int code, npy_int64 a, npy_int64 b)
+/* The same of two ints. NULL where NumPy may warn, too. */
+static inline PyObject *of_int64s(int code, npy_int64 a, npy_int64 b)
 {
     npy_int64 result;
     switch (code) {
-    case '+':
-        if (OVERFLOWS(add, a, b, &result))
-            return NULL;
-        break;
-    case '-':
-        if (OVERFLOWS(sub, a, b, &result))
-            return NULL;
-        break;
-    case '*':
-        if (OVERFLOWS(mul, a, b, &result))
-            return NULL;
-        break;
+    case '+': return OVERFLOWS(add, a, b, &result) ? NULL : scalar_of_int64(result);
+    case '-': return OVERFLOWS(sub, a, b, &result) ? NULL : scalar_of_int64(result);
+    case '*': return OVERFLOWS(mul, a, b, &result) ? NULL : scalar_of_int64(result);
     case 'd':
     case '%':
         if (b == 0 || b == -1)
@@ -115,13 +156,12 @@ static PyObject *of_int64s(int code, npy_int64 a, npy_int64 b)
         result = code == 'd' ? a / b : a % b;
         if (a % b != 0 && (a < 0) != (b < 0))
             result += code == 'd' ? -1 : b;
-        break;
+        return scalar_of_int64(result);
+    case '&': return scalar_of_int64(a & b);
+    case '|': return scalar_of_int64(a | b);
+    case 'x': return scalar_of_int64(a ^ b);
     COMPARISON_CASES(a, b)
     }
-    PyObject *new = PyArrayScalar_New(Int64);
-    if (new)
-        PyArrayScalar_ASSIGN(new, Int64, result);
-    return new;
 }
 
 /* The value of a Scalar if it is available and not weakly typed; else NULL. Borrowed. */
@@ -155,6 +195,8 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
     PyObject *values[2] = {NULL}, *result = NULL, *aval;
     double a, b;
     npy_int64 whole, other;
+    long long one, two;
+    float x, y;
     int again = 0;
     if (n != front->operands || names || !nothing_staged() || watched())
         return hand_on(front, args, nargsf, names);
@@ -172,23 +214,32 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
             return hand_on(front, args, nargsf, names);
         values[front->swap ? n - 1 - i : i] = value;
     }
+    PyObject *out = NULL;
     if (n == 2 && as_int64(values[0], &whole) && as_int64(values[1], &other))
-        result = of_int64s(front->symbol, whole, other);
+        out = of_int64s(front->symbol, whole, other);
     else if (n == 2 && as_exact_double(values[0], &a) && as_exact_double(values[1], &b))
-        result = of_doubles(front->symbol, a, b);
-    else if (n == 1 && as_double(values[0], &a))
-        result = of_double(front->symbol, a);
-    if (!result && !PyErr_Occurred()) {
+        out = of_doubles(front->symbol, a, b);
+    else if (n == 1 && as_double(values[0], &a) && (front->symbol == '-' || front->symbol == 'a'))
+        out = scalar_of_double(front->symbol == '-' ? -a : fabs(a));
+    else if (n == 2 && as_float(values[0], &x) && as_float(values[1], &y))
+        out = of_floats32(front->symbol, x, y);
+    else if (n == 2 && as_integer(values[0], &one) && as_integer(values[1], &two))
+        out = compared_integers(front->symbol, one, two);
+    if (out)
+        return out;
+    binaryfunc numpys = bitwise(front->symbol);
+    if (!PyErr_Occurred()) {
         Py_INCREF(values[0]);
         Py_XINCREF(values[1]);
-        result = quiet(front->quiet, front->function, values, n, &again);
+        result = numpys ? numpys(values[0], values[1])
+                        : quiet(front->quiet, front->function, values, n, &again);
         Py_DECREF(values[0]);
         Py_XDECREF(values[1]);
     }
     if (!result)
         return again ? hand_on(front, args, nargsf, names) : NULL;
     aval = aval_of_number(result);
-    PyObject *out = aval ? scalar(result, aval) : NULL;
+    out = aval ? scalar(result, aval) : NULL;
     Py_DECREF(result);
     return aval ? out : hand_on(front, args, nargsf, names);
 }

@@ -213,6 +213,13 @@ static int by_truth(PyObject *x)
     int class = class_of(x);
     if (class < 0 || !slots.truth[class])
         return slots.tested(x);
+    PyObject *number = is_scalar(x) ? value_of_scalar(x) : NULL;
+    if (number && Py_TYPE(number) == &PyBoolArrType_Type)
+        return PyArrayScalar_VAL(number, Bool);
+    if (number && Py_TYPE(number) == &PyDoubleArrType_Type)
+        return PyArrayScalar_VAL(number, Double) != 0;
+    if (number && Py_TYPE(number) == &PyInt64ArrType_Type)
+        return PyArrayScalar_VAL(number, Int64) != 0;
     PyObject *out = call_front(slots.truth[class], &x, 1);
     int truth = out ? out == Py_True : -1;
     Py_XDECREF(out);

@@ -126,25 +126,6 @@ static PyObject *exclusive(PyObject *Py_UNUSED(module), PyObject *const *args, P
     return Py_NewRef(memory ? (PyObject *)memory : Py_None);
 }
 
-/* Convert a Python or NumPy integer to a C integer, if it fits. */
-static inline int as_integer(PyObject *x, long long *value)
-{
-    if (PyLong_CheckExact(x)) {
-        int overflow;
-        *value = PyLong_AsLongLongAndOverflow(x, &overflow);
-        return !overflow;
-    }
-    PyTypeObject *type = Py_TYPE(x);
-#define X(name)                                                                                    \
-    if (type == &Py##name##ArrType_Type) {                                                         \
-        *value = PyArrayScalar_VAL(x, name);                                                       \
-        return 1;                                                                                  \
-    }
-    X(Long) X(Int) X(UByte) X(Byte) X(Short) X(UShort) X(UInt)
-#undef X
-    return 0;
-}
-
 #define EXACT (1LL << 53) /* integers up to this are doubles */
 
 /* Convert a bool of Python's or NumPy's to a C integer. */
@@ -230,22 +211,26 @@ static int store_number(PyArrayObject *memory, char *at, PyObject *value)
     }
 }
 
-/* Whether NumPy would store the value in memory of this dtype without a warning or an error: it has
-   the same dtype, or is a Python number of its kind. */
+/* Whether NumPy casts between these types of numbers without a warning. */
+static int is_silent(int from, int to)
+{
+    if (!is_number_type(from) || !is_number_type(to))
+        return 0;
+    int whole = (PyTypeNum_ISINTEGER(from) || PyTypeNum_ISBOOL(from)) &&
+                (PyTypeNum_ISINTEGER(to) || PyTypeNum_ISBOOL(to));
+    return whole || PyArray_CanCastSafely(from, to);
+}
+
+/* Whether NumPy would store the value in memory of this dtype without a warning or an error. */
 static int suits(PyArrayObject *memory, PyObject *value)
 {
-    if (is_memory(value))
-        return PyArray_DESCR((PyArrayObject *)value) == PyArray_DESCR(memory);
-    if (!PyArray_ISNOTSWAPPED(memory))
-        return 0;
-    switch (PyArray_TYPE(memory)) {
-    case NPY_DOUBLE:
-        return PyFloat_CheckExact(value) || PyLong_CheckExact(value) ||
-               Py_TYPE(value) == &PyDoubleArrType_Type;
-    case NPY_LONG: return PyLong_CheckExact(value) || Py_TYPE(value) == &PyLongArrType_Type;
-    case NPY_BOOL: return PyBool_Check(value) || PyArray_IsScalar(value, Bool);
-    default: return 0;
+    _Alignas(16) char unused[sizeof(npy_clongdouble)];
+    if (is_memory(value)) {
+        PyArrayObject *array = (PyArrayObject *)value;
+        return PyArray_DESCR(array) == PyArray_DESCR(memory) ||
+               is_silent(PyArray_TYPE(array), PyArray_TYPE(memory));
     }
+    return PyArray_ISNOTSWAPPED(memory) && store_number(memory, unused, value);
 }
 
 /* Store, if the index selects one element and the value fits. Whether it did. */

@@ -27,11 +27,13 @@ _YOUNG = 10.0  # seconds after the import
 
 
 class _Aside:
-    """Whether there are objects that the collector passes over; how many; until when."""
+    """Whether there are objects that the collector passes over; until when; what it does not pass
+    over unless the program has set aside more. To count them takes some milliseconds.
+    """
 
     there = False
-    count = 0
     until = 0.0
+    seen: list[object] = []
 
 
 _MANY = 200_000  # objects: more than the import makes
@@ -85,7 +87,7 @@ def set_aside() -> None:
         return
     gc.freeze()
     _Aside.there = True
-    _Aside.count, _Aside.until = gc.get_freeze_count(), time.monotonic() + _YOUNG
+    _Aside.seen, _Aside.until = [object()], time.monotonic() + _YOUNG
     _listen()
 
 
@@ -94,8 +96,8 @@ def take_back() -> None:
     _listen_no_more()
     if _Aside.there:
         _Aside.there = False
-        if gc.get_freeze_count() <= _Aside.count:  # otherwise the program has frozen its own
-            gc.unfreeze()
+        if any([x is _Aside.seen for x in gc.get_referrers(*_Aside.seen)]):
+            gc.unfreeze()  # otherwise the program has frozen its own
 
 
 def _before(phase: str, info: dict[str, Any]) -> None:

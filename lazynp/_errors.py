@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any
+
+from lazynp._dataclass import dataclass
 
 
 class InternalError(RuntimeError):

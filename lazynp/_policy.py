@@ -10,11 +10,11 @@ state and no clock.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from lazynp import _cost
+from lazynp._dataclass import dataclass
 
 LARGEST = 1 << 22  # bytes: an eager recorder still records operations on larger operands
 _OFTEN = 3  # flushes at one place that make it a loop

@@ -9,9 +9,9 @@ from __future__ import annotations
 import bisect
 import dis
 import sys
-from dataclasses import dataclass
 from types import CodeType, FrameType
 
+from lazynp._dataclass import dataclass
 from lazynp._memo import Memo
 
 _PACKAGE = __file__.rsplit("_positions", 1)[0]

@@ -18,12 +18,12 @@ If a rule cannot exist, the primitive says so with one of the sentinels; no rule
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from lazynp._array import Array, bind, new_array
 from lazynp._avals import Aval
 from lazynp._cost import Cost
+from lazynp._dataclass import dataclass
 from lazynp._errors import Failure, LoweringError
 from lazynp._flush import host_value, materialize
 

@@ -8,12 +8,12 @@ nothing but the next rounds refers to its results. Reference counts tell.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 from lazynp import _graph, _reference
 from lazynp._cutsites import Gathered
+from lazynp._dataclass import dataclass
 from lazynp._node import CODE, OFFSET, OP, VALUE, Node
 from lazynp._observers import observers
 from lazynp._ownership import counts

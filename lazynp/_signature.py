@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from lazynp._avals import Aval, aval_of
+from lazynp._dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from sys import _getframe
 from types import FrameType
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._dataclass import dataclass
 from lazynp._fronts import BUILT, fastpath
 from lazynp._polynomials import (
     Atom,

@@ -8,7 +8,6 @@ round to the next is carried. Python scalars and indices that change are rows of
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import chain
 from time import perf_counter
 from typing import Any
@@ -20,6 +19,7 @@ from lazynp._allowance import Allowance
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._cutsites import PROMISING
+from lazynp._dataclass import dataclass
 from lazynp._fronts import in_front
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
 from lazynp._memo import Memo

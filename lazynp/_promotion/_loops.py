@@ -13,10 +13,11 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
+from lazynp._dataclass import dataclass
 from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
 from lazynp._promotion._blocks import without_blocks

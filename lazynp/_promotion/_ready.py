@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 from copy import copy
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from lazynp._dataclass import dataclass
 from lazynp._promotion._draws import Draws
 from lazynp._promotion._generators import generator_of, is_generator, kind_of
 from lazynp._promotion._items import Items

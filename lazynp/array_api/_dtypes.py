@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._dataclass import dataclass
 
 Dtype = np.dtype[Any]
 

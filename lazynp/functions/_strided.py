@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from operator import index
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array, from_host, new_array, new_view
+from lazynp._dataclass import dataclass
 from lazynp._dimensions import require_all
 from lazynp._flush import host_value
 from lazynp._node import Node, aval_of_node, leaf

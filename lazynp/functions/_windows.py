@@ -6,12 +6,12 @@ and its gradient has no zeros for the others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, new_array, new_view
+from lazynp._dataclass import dataclass
 from lazynp._extents import stand_in
 from lazynp._node import Node, aval_of_node
 from lazynp._sizes import sized

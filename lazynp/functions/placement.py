@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from lazynp import lowering
 from lazynp._array import Array
 from lazynp._avals import on_device
 from lazynp._config import config
+from lazynp._dataclass import dataclass
 from lazynp._devices import Device, default, devices, find_own, own
 from lazynp._shardings import Index, PartitionSpec, Sharding, SingleDeviceSharding
 from lazynp._tree import flatten_up_to, tree_flatten, tree_map, tree_unflatten

@@ -8,13 +8,13 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from sys import _getframe
 from time import perf_counter
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from lazynp._array import Array, NDArray, Scalar
+from lazynp._dataclass import dataclass
 from lazynp._observers import observers
 from lazynp._positions import position, user_frame
 

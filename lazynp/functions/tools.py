@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any, overload
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from lazynp import lowering
 from lazynp._array import Array, NDArray, from_host, write_lock
+from lazynp._dataclass import dataclass
 from lazynp._flush import host_value, materialize as evaluate_node
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import ARGS, CODE, OFFSET, VALUE, Node

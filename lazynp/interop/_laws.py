@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
 import lazynp as np
+from lazynp._dataclass import dataclass
 from lazynp.interop._special import bdtr
 from lazynp.interop._special_more import UFUNCS
 

@@ -11,12 +11,12 @@ import ctypes
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from lazynp._dataclass import dataclass
 from lazynp._errors import DeviceError
 from lazynp._later import Later
 from lazynp.lowering import _compat, _stacks

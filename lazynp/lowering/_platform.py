@@ -6,9 +6,9 @@ A builder carries one. A rule says what it computes, and asks where it matters h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from lazynp._dataclass import dataclass
 from lazynp.lowering._solvers import Cusolver, Lapack, NoSolvers
 
 

@@ -7,10 +7,10 @@ Kernels are staged as functions of values: blocks go in, and come out. Here a bl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lazynp._avals import Aval
+from lazynp._dataclass import dataclass
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Var
 
 

@@ -6,13 +6,13 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, NDArray, new_array
 from lazynp._avals import aval_of
+from lazynp._dataclass import dataclass
 from lazynp._tree import broadcast_prefix, tree_flatten, tree_unflatten
 from lazynp.lowering._refs import with_refs
 from lazynp.pallas._blocks import View, view_of

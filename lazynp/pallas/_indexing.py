@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, NDArray, new_array
+from lazynp._dataclass import dataclass
 from lazynp._intervals import interval
 from lazynp._steps import expand_ellipsis
 from lazynp._values import knowable

@@ -7,12 +7,12 @@ import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, new_array, new_scalar
+from lazynp._dataclass import dataclass
 from lazynp._values import knowable
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions.ufuncs import (

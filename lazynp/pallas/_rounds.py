@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._dataclass import dataclass
 from lazynp._jaxpr import Jaxpr, jaxprs_in
 from lazynp.pallas._blocks import Dim, View
 from lazynp.primitives import elementwise, shaping

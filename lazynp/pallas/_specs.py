@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from lazynp._dataclass import dataclass
 
 _ORDER = (
     "BlockSpec: block_shape comes first, then index_map; got the function first: "

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lazynp._avals import Aval, Shape
+from lazynp._dataclass import dataclass
 from lazynp._extents import product
 from lazynp._memo import cached
 from lazynp._sizes import sized

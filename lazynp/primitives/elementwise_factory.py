@@ -11,13 +11,13 @@ real, imag, conjugate) and all transposes follow JAX: the inner product is `sum(
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lazynp._avals import SCALAR_DTYPES, Aval, In, Shape, aval_of
 from lazynp._cost import Cost
+from lazynp._dataclass import dataclass
 from lazynp._extents import broadcast_shapes
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive, Rule, Undefined
 from lazynp._ufunc_loops import resolve_dtypes

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
+from lazynp._dataclass import dataclass
 from lazynp._devices import default, find_own, first
 from lazynp._jaxpr import Jaxpr, Rules, jaxprs_in
 from lazynp._memo import cached

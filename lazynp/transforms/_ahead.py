@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lazynp import lowering
 from lazynp._array import Array
+from lazynp._dataclass import dataclass
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import hosted
 from lazynp._placed import Place, Placed

@@ -8,10 +8,10 @@ Each call puts these into the caller's containers, after everything else.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lazynp._array import Array
+from lazynp._dataclass import dataclass
 from lazynp._node import VALUE, is_tracer
 from lazynp._tree import count, is_registered, parts_of, tree_flatten, tree_unflatten
 from lazynp.transforms.control import changed, session, user_line

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Aval
+from lazynp._dataclass import dataclass
 from lazynp._node import aval_of_node
 from lazynp._tree import (
     LEAF,

@@ -8,12 +8,12 @@ between pieces: a `driver` runs their bodies, which are programs of the same kin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, new_array
+from lazynp._dataclass import dataclass
 from lazynp._extents import Numbers, mapped
 from lazynp._flush import host_value
 from lazynp._jaxpr import Eqn, Jaxpr, Literal, Var

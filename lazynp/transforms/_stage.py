@@ -8,13 +8,13 @@ its transformed interpretation: `eval_jaxpr` under jvp, vmap or linearize.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
+from lazynp._dataclass import dataclass
 from lazynp._dimensions import Table, length_of
 from lazynp._flush import host_value
 from lazynp._intervals import Interval

@@ -7,7 +7,6 @@ call. What the function wrote is written after the program has run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from lazynp._allowance import NONE
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import Aval
+from lazynp._dataclass import dataclass
 from lazynp._dimensions import Table
 from lazynp._extents import Numbers
 from lazynp._flush import host_value

@@ -7,10 +7,10 @@ No program contains such operations, so their types are inferred at each new siz
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lazynp._avals import Aval, SizedAval, aval_of
+from lazynp._dataclass import dataclass
 from lazynp._extents import mapped
 from lazynp._form import depth_first
 from lazynp._node import OP, VALUE, Node, Op

@@ -8,7 +8,6 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar
 from lazynp._avals import Aval, aval_of
+from lazynp._dataclass import dataclass
 from lazynp._recorder import local
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise

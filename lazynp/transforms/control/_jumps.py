@@ -14,9 +14,10 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from lazynp._dataclass import dataclass
 from lazynp.transforms.control._names import (
     Thrown,
     Unsupported,

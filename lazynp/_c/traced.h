@@ -213,8 +213,10 @@ static int traced_view_updated(Front *front, PyObject *self, PyObject *other, Py
     Py_INCREF(base);
     overlaps = PyObject_GetAttr(step, the.overlaps);
     Py_XDECREF(overlaps);
-    if (overlaps != Py_False)
+    if (overlaps != Py_False || !PyObject_HasAttr(step, the.starts)) { /* `x.imag` has none */
+        PyErr_Clear();
         goto end;
+    }
     before = Py_NewRef(OF(base, Array, _node));
     result = traced_result(front, self, other, aval);
     if (!result || OF(base, Array, _node) != before)

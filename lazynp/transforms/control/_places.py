@@ -12,7 +12,7 @@ import gc
 import operator
 import weakref
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import MemberDescriptorType, ModuleType
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 from lazynp._array import Array, NDArray
 from lazynp._ownership import COUNTED, counts
 from lazynp._tree import tree_flatten
+from lazynp.transforms._stack import inner_observers
 from lazynp.transforms.control._records import closed
 from lazynp.transforms.control._sharing import containers, refuse_merged
 from lazynp.transforms.control._state import (
@@ -126,6 +127,13 @@ class Stores:
     def undo(self) -> None:
         for place, before in reversed(self._found.values()):
             place.put(before)
+
+    def drop_dead(self) -> None:
+        """Forget places in objects that nothing else refers to, which would keep these alive."""
+        found = list(self._found.values())
+        self._found.clear()
+        _drop_dead(found, [])
+        self._found = {place.identity: (place, before) for place, before in found}
 
     def traced(self, known: set[int]) -> list[tuple[Place, Any]]:
         """The places that hold what is only traced, and what they held before. known: ids of
@@ -419,3 +427,11 @@ def _apart(x: Any, places: set[Any]) -> list[Any]:
     else:
         return tree_flatten(closed(x))[0]
     return [leaf for k, v in parts if (id(x), False, k) not in places for leaf in _apart(v, places)]
+
+
+def _inner() -> Callable[[], None]:
+    """What a function has made that is traced inside ends with that trace."""
+    return lambda: None if session.stores is None else session.stores.drop_dead()
+
+
+inner_observers.append(_inner)

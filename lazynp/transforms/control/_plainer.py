@@ -2,7 +2,8 @@
 know.
 
 `while (err := f(x)) > tol` assigns first and tests then. That is possible where nothing before the
-assignment is evaluated that it could change. `match` becomes a chain of comparisons if its patterns
+assignment is evaluated that it could change. `if a and (b := f()) > 0` is `if a`, and in it an `if`
+that assigns before. `match` becomes a chain of comparisons if its patterns
 are values, alternatives of values, and names. `x = a if test else b` becomes an `if`, which knows
 the variables: an array that only one of them held may be written afterwards. What is left stays
 Python's.
@@ -69,6 +70,8 @@ class _Plainer(ast.NodeTransformer):
         value = getattr(node, part)
         if value is not None:
             setattr(node, part, _taken_out(value, before))
+        if _binds_later(node):
+            return [*before, *_nested(*_test_of(node), node)]
         node = _apart(node) if _picks(node) else node
         return [*before, node] if before else node
 
@@ -125,6 +128,57 @@ def _apart(node: Any) -> ast.stmt:
     ends = [_at(ast.Assign([copied(target)], end), end) for end in (whole.body, whole.orelse)]
     first, second = ([_apart(end) if _picks(end) else end] for end in ends)
     return _at(ast.If(whole.test, first, second), node)
+
+
+_MOST_TWICE = 200  # nodes of what may stand there twice
+
+
+def _test_of(node: Any) -> tuple[ast.expr, list[ast.stmt], list[ast.stmt]]:
+    """The test of an `if`, of `x = a if test else b` or `return a if test else b`, and what is done
+    where it holds, and where it fails.
+    """
+    if isinstance(node, ast.If):
+        return node.test, node.body, node.orelse
+
+    def with_value(value: ast.expr) -> list[ast.stmt]:
+        made: Any = ast.Return(value)
+        if isinstance(node, ast.Assign):
+            made = ast.Assign(copied(node.targets), value)
+        return [_at(made, value)]
+
+    return node.value.test, with_value(node.value.body), with_value(node.value.orelse)
+
+
+def _binds_later(node: Any) -> bool:
+    """Whether the test of this statement binds names after its first operand, and may be taken
+    apart.
+    """
+    if not isinstance(node, ast.If):
+        if not isinstance(node, (ast.Assign, ast.Return)) or not isinstance(node.value, ast.IfExp):
+            return False
+    test, *parts = _test_of(node)
+    if not any(isinstance(n, ast.BoolOp) and binds(*n.values[1:]) for n in ast.walk(test)):
+        return False
+    return sum(1 for part in parts for s in part for _ in ast.walk(s)) <= _MOST_TWICE
+
+
+def _nested(
+    test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], node: Any
+) -> list[ast.stmt]:
+    """`if test: ...` as an `if` for each operand of `and` and `or`, with what it binds before it."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _nested(test.operand, orelse, body, node)
+    if isinstance(test, ast.BoolOp) and binds(*test.values[1:]):
+        first, *rest = test.values
+        others = rest[0] if len(rest) == 1 else _at(ast.BoolOp(test.op, rest), test)
+        inner = _nested(others, copied(body), copied(orelse), node)
+        if isinstance(test.op, ast.And):
+            return _nested(first, inner, orelse, node)
+        return _nested(first, body, inner, node)
+    before: list[ast.stmt] = []
+    test = _taken_out(test, before)
+    body = body or [_at(ast.Pass(), node)]
+    return [*before, _at(ast.If(test, body, orelse), node)]
 
 
 def _taken_out(value: Any, before: list[ast.stmt]) -> Any:

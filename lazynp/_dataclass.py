@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError, field
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any, TypeVar, dataclass_transform, overload
 
 C = TypeVar("C", bound=type)
@@ -35,6 +36,7 @@ def dataclass(
         own = _fields(cls)
         fields = {**getattr(cls, _FIELDS, {}), **own}
         setattr(cls, _FIELDS, fields)
+        cls.__dataclass_params__ = SimpleNamespace(frozen=frozen, eq=eq, unsafe_hash=unsafe_hash)
         _add(cls, "__init__", _init(cls, fields, frozen))
         _add(cls, "__repr__", _repr)
         if eq:

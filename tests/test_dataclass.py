@@ -58,6 +58,7 @@ def test_as_the_standard_librarys(options: dict[str, Any]) -> None:
                 a.y is b.y, a.y is cls().y, c.norm(), cls.kind, vars(c),
                 dataclasses.replace(c, x=9).x, dataclasses.asdict(c), dataclasses.astuple(c),
                 [f.name for f in dataclasses.fields(cls)], dataclasses.is_dataclass(c),
+                cls.__dataclass_params__.frozen,
                 list(inspect.signature(cls).parameters), vars(copy.deepcopy(c)),
             ]
         )  # fmt: skip

@@ -57,6 +57,8 @@ from lazynp.transforms._stage import ShapeDtype, captured_program, run_jaxpr, we
 from lazynp.transforms._unused import unused
 
 _OWNED = ("same", "view")  # results that an array outside of the program gives
+_MADE = ("new", "owner")  # results of the program
+_OF_OTHERS = ("again", "part")  # what other results give
 
 
 @dataclass
@@ -68,7 +70,8 @@ class Traced:
     avals: tuple[Aval, ...]  # of the captured owners
     nodes: list[Node]  # tracers, data: the same at each call
     # ("new", kind) | ("same", owner) | ("view", owner, path, flags) | ("value", x) | ("put", x) |
-    # ("again", the place of a result before)
+    # ("again", the place of a result before) | ("part", the place of its owner, path, flags, order) |
+    # ("owner", kind), for an array that is no result itself; they come last
     outs: list[Any]
     written: list[tuple[str, int]]  # ("argument", "captured" or "value", place)
     tree: Any
@@ -87,7 +90,7 @@ class Traced:
 
     def pure(self) -> bool:
         """Whether a call is one operation on the arguments and nothing else."""
-        new = all(kind[0] == "new" for kind in self.outs)
+        new = all([kind[0] == "new" for kind in self.outs])
         data = all(n[OP] is None and not is_tracer(n) for n in self.nodes)
         return new and data and not (self.captured or self.written or self.changes)
 
@@ -165,16 +168,19 @@ def _finished(
     leaves = [*map(containers.stand_in, leaves), *more]
     roots: list[Node] = []
     again = dict(_met_again(leaves))
+    parts, shared = _parts(leaves, recorder, starts)
     outs = [
-        ("again", again[i]) if i in again else _result(x, recorder, roots, starts, what)
+        ("again", again[i]) if i in again
+        else parts.get(i) or _result(x, recorder, roots, starts, what)
         for i, x in enumerate(leaves)
-    ]
+    ]  # fmt: skip
+    outs += [("owner", _result(x, recorder, roots, starts, what)[1]) for x in shared]
     changed = [h[0] for h in recorder.handles.values() if h[0]._node is not h[2]]
     roots += [owner._node for owner in changed]
     stored = [i for i, (h, n) in enumerate(zip(*lent, strict=True)) if h._read() is not n]
     roots += [lent[0][i]._read() for i in stored]
     made = recorder.sizes.made if recorder.sizes else []
-    own = len(inputs), sum(kind[0] == "new" for kind in outs)
+    own = len(inputs), sum(kind[0] in _MADE for kind in outs)
     roots = [*(atom.place._node for atom in made), *roots]  # what reads them comes later
     inputs = [*named.nodes, *inputs]
     jaxpr, captured, nodes = captured_program(recorder, roots, inputs, list(places))
@@ -212,6 +218,32 @@ def _met_again(leaves: list[Any]) -> Iterator[tuple[int, int]]:
             yield i, first[id(x)]
 
 
+def _parts(
+    leaves: list[Any], recorder: StagingRecorder, starts: list[Node]
+) -> tuple[dict[int, Any], list[Array]]:
+    """Results that show the memory of others: how they do, by place, and the arrays that only such
+    results show, which become results after these.
+    """
+    views: dict[int, list[int]] = {}  # the places of the views of each array that was made inside
+    for i, x in enumerate(leaves):
+        if type(x) is NDArray and x._base is not None and id(x._base) not in recorder.handles:
+            if fixed(x._path, starts):
+                views.setdefault(id(x._base), []).append(i)
+    own = {id(x): i for i, x in enumerate(leaves) if type(x) is NDArray and id(x) in views}
+    found: dict[int, Any] = {}
+    shared: list[Array] = []
+    for owner, places in views.items():
+        if owner not in own:
+            if len(set(map(id, [leaves[i] for i in places]))) == 1:
+                continue  # nothing shares memory with it
+            own[owner] = len(leaves) + len(shared)
+            shared.append(leaves[places[0]]._base)
+        for i in places:
+            x = leaves[i]
+            found[i] = "part", own[owner], x._path, x._flags, x._order
+    return found, shared
+
+
 def _result(
     x: Any, recorder: StagingRecorder, roots: list[Node], starts: list[Node], what: str
 ) -> Any:
@@ -230,7 +262,7 @@ def _result(
 
 def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) -> Any:
     """Refer to the result's owner by place, if that owner is an operand."""
-    if kind[0] in ("new", "put", "again") or id(kind[1]) not in places:
+    if kind[0] not in _OWNED or id(kind[1]) not in places:
         return kind  # an array from outside that was only returned
     return kind[0], places[id(kind[1])], *kind[2:]
 
@@ -293,7 +325,7 @@ def _in_pieces(
 
 def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], values: Any) -> Any:
     """What the call returns, after what it writes has been written."""
-    made = [next(results) if kind[0] == "new" else None for kind in traced.outs]
+    made = [next(results) if kind[0] in _MADE else None for kind in traced.outs]
     owners = {"argument": given.owners, "captured": traced.captured}
     if values is not None and traced.written:
         places = (traced.starts, given.starts, values)
@@ -307,13 +339,19 @@ def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], valu
             else:
                 write(owners[where][i], value._read())
     places = (traced.starts, given.starts, values)
-    leaves: list[Any] = []
-    for kind, value in zip(traced.outs, made, strict=True):
+    leaves: list[Any] = made
+    for i, kind in enumerate(traced.outs):
         if kind[0] == "put":
-            leaves.append(meant(kind[1], given.tree, given.leaves))
-        else:
-            again = kind[0] == "again"
-            leaves.append(leaves[kind[1]] if again else _delivered(kind, value, owners, places))
+            leaves[i] = meant(kind[1], given.tree, given.leaves)
+        elif kind[0] not in _OF_OTHERS:
+            leaves[i] = _delivered(kind, made[i], owners, places)
+    for i, kind in enumerate(traced.outs):
+        if kind[0] == "again":
+            leaves[i] = leaves[kind[1]]
+        elif kind[0] == "part":
+            leaves[i] = _delivered(("view", leaves[kind[1]], *kind[2:]), None, owners, places)
+    while leaves and traced.outs[len(leaves) - 1][0] == "owner":
+        leaves.pop()
     if traced.changes:
         new = leaves[count(traced.tree) :]
         put_back(traced.changes, given.tree, new, traced.what)
@@ -354,7 +392,7 @@ def _set_aside(given: Arguments) -> None:
 
 
 def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]], places: Any) -> Any:
-    if kind[0] == "new":
+    if kind[0] in _MADE:
         return made if kind[1] is NDArray or made.ndim else new_scalar(made._read())
     owner = kind[1] if isinstance(kind[1], Array) else owners[kind[1][0]][kind[1][1]]
     if kind[0] == "same":

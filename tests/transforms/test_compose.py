@@ -245,3 +245,57 @@ def test_compositions(steps, transforms) -> None:
     rows = numpy.stack([numpy.asarray(X), -numpy.asarray(X)])
     loop = numpy.stack([numpy.asarray(f(np.asarray(r))) for r in rows])
     numpy.testing.assert_allclose(vmap(f)(np.asarray(rows)), loop, rtol=1e-9, atol=1e-12)
+
+
+def _imaginary_part(x):
+    z = x + 1j * x
+    z[1] = 2
+    z.imag *= x
+    return np.abs(z).sum()
+
+
+def _real_part(x):
+    z = x + 1j * x
+    z.real[1:] = 2
+    z.imag += 1 * x
+    z.real -= x * 2
+    return (np.abs(z) ** 2).sum()
+
+
+@pytest.mark.parametrize("f", [_imaginary_part, _real_part])
+def test_parts_of_complex_arrays_in_place(f) -> None:
+    """More than once: what was met before takes another way."""
+    x = np.array([1.0, 2.0, 3.0])
+    want = numpy.asarray(jit(grad(f))(x))
+    np.check_grads(f, (x,), order=1, rtol=1e-4, atol=1e-4)
+    for _ in range(4):
+        numpy.testing.assert_allclose(grad(f)(x), want, rtol=1e-14)
+        numpy.testing.assert_allclose(np.jacfwd(f)(x), want, rtol=1e-14)
+        numpy.testing.assert_allclose(np.jvp(f, (x,), (x,))[1], (want * x).sum(), rtol=1e-14)
+        numpy.testing.assert_allclose(vmap(grad(f))(x[None])[0], want, rtol=1e-14)
+
+
+class _Counter:
+    def __init__(self) -> None:
+        self.u, self.t, self.log = np.zeros(3), 0.0, {}
+
+    def step(self, k) -> None:
+        self.u[1:] += k
+        self.t += k
+        self.log["t"] = self.t * 2
+
+
+def test_objects_made_in_a_mapped_function() -> None:
+    """What they hold ends with them, under `jit` too."""
+
+    def f(k):
+        made = _Counter()
+        made.step(k)
+        made.step(k)
+        return made.u.sum() * k + made.t + made.log["t"]
+
+    k = np.array([1.0, 2.0])
+    for g in (f, grad(f)):
+        want = [float(g(v)) for v in (1.0, 2.0)]
+        for h in (vmap(g), jit(vmap(g)), vmap(jit(g)), jit(vmap(jit(g)))):
+            assert numpy.asarray(h(k)).tolist() == want

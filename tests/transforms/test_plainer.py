@@ -16,6 +16,24 @@ KINDS = (ast.Match, ast.NamedExpr)
 
 # functions of a number and of a `say` that notes the order of evaluation
 PLAIN = {
+    "a later operand": "if x > 1 and (a := x) < 4: return a\nreturn x",
+    "of or": "if x > 3 or (a := say(x + 1)) < 2: return x\nelse: x = a\nreturn x, a",
+    "of not": "if not (x > 1 and (a := say(x)) < 4): x += 1\nelse: x += a\nreturn x",
+    "three operands": """
+        if x > 0 and (a := say(x - 1)) > 0 and (b := say(a - 1)) >= 0 and a > b: return a, b
+        elif x > 1 or (a := say(5)) > 4 or say(3): return a
+        return x
+    """,
+    "and in or": "if (x > 2 and (a := say(x)) < 4) or (a := say(-x)) < -1: return a\nreturn x, a",
+    "in a value": "y = say(x) if x > 1 and (a := say(2 * x)) > 5 else -x\nreturn y",
+    "in a result": "return a if x > 1 and (a := say(2 * x)) > 5 else x",
+    "in a loop": """
+        n = 0
+        while n < 5 and (rest := say(x - n)) > 1:
+            n += 1
+            if rest == 2: continue
+        return n, x
+    """,
     "if": "if (a := say(x)) > 2: return a\nelif (b := say(a + 1)) < 0: return b\nreturn a, b",
     "while": """
         while (n := say(x)) > 0 and n < 9:
@@ -74,7 +92,7 @@ PLAIN = {
 }
 # these are left to Python, or a part of them
 KEPT = {
-    "a later operand": "if x > 1 and (a := x) < 4: return a\nreturn x",
+    "a later operand of many statements": "y = x and (a := say(x)) > 1\nreturn y, x",
     "after a call": "return say(x) + (a := x * 2), a",
     "after what it changes": "y = x * 2 + (x := 5) - x\nreturn y, x",
     "arguments": "return max(x, (x := 3), x), x",

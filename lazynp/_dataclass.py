@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import MISSING, FrozenInstanceError, field
+from dataclasses import MISSING, FrozenInstanceError, field, replace
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any, TypeVar, dataclass_transform, overload
+
+__all__ = ["dataclass", "field", "replace"]
 
 C = TypeVar("C", bound=type)
 

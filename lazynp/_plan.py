@@ -13,7 +13,6 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from lazynp import _cost, lowering
 from lazynp._allowance import Allowance
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, field
 from lazynp._jaxpr import Jaxpr, Var
 from lazynp._memo import Memo, adopt, sizes
 from lazynp._node import CODE, LENT, OP, VALUE, Node, Op

@@ -13,13 +13,12 @@ import os
 import sys
 import sysconfig
 from collections import Counter
-from dataclasses import field
 from types import ModuleType
 from typing import Any, TextIO
 
 import numpy as np
 
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, field
 from lazynp._flush import on_force
 from lazynp._plan import STATS
 from lazynp._positions import position

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import field, replace
 from types import EllipsisType
 from typing import Any, Protocol
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from lazynp._array import new_array
 from lazynp._avals import Aval, Shape
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, field, replace
 from lazynp._dimensions import as_start, require
 from lazynp._extents import known_empty, mapped, slice_extent, stand_in, surely
 from lazynp._flush import host_value

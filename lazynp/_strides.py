@@ -210,7 +210,9 @@ def _common_order(operands: tuple[tuple[Shape, Shape], ...], shape: Shape) -> Or
 def joined_order(arrays: Sequence[Array]) -> Order | None:
     """The order that NumPy gives to joined arrays: `PyArray_CreateMultiSortedStridePerm`."""
     ndim = arrays[0].ndim
-    spread = _spread([(stand_in(x.shape), strides_of(x)) for x in arrays], ndim)
+    known = [(stand_in(x.shape), strides_of(x)) for x in arrays]
+    # a stride of 0, by broadcasting, counts as one here; only axes of one element have none
+    spread = [[abs(s) + 1 if n != 1 else 0 for n, s in zip(*both, strict=True)] for both in known]
     return named(_sorted_in(spread, range(ndim), operator.ge))
 
 

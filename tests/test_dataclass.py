@@ -51,7 +51,8 @@ def test_as_the_standard_librarys(options: dict[str, Any]) -> None:
         other = made(dataclass, options)()
         found.append(
             [
-                repr(a).split("locals>.")[-1], a == b, a == c, a == other, a != b, a == (3, [], 0.5),
+                repr(a).split("locals>.")[-1], a == b, a == c, a == other, a != b,
+                a == (3, [], 0.5),
                 seen(lambda a=a, b=b: hash(a) == hash(b)),
                 seen(lambda a=a: setattr(a, "x", 5)), seen(lambda a=a: delattr(a, "z")),
                 seen(lambda cls=cls: cls(1, 2, 3, 4)), seen(lambda cls=cls: cls(q=1)),

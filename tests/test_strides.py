@@ -22,6 +22,8 @@ C = np.arange(24.0).reshape(2, 3, 4) + 0.5
 P = np.arange(24.0).reshape(3, 2, 4).swapaxes(0, 1)
 G = np.array(np.arange(24.0).reshape(4, 6), order="F") + 1
 I = np.zeros((2, 3, 4), int, order="F")
+B = np.broadcast_to(np.arange(12.0).reshape(3, 4), (2, 3, 4))
+D = np.broadcast_to(np.arange(3.0)[:, None], (3, 4))
 """
 
 RESULTS = """
@@ -45,6 +47,8 @@ F[[0, 1]] | P[[0, 1]] | F[:, [0, 1]] | P[:, [0, 1]] | C[:, [0, 1], [1, 2]] | C[.
 F[F > 1] | F[1] | P[:, 1:] + 1 | F[::-1] * 2 | F[:, ::-2] * 2 | F.T[None] * 2 | F[..., None] - 1
 np.concatenate([F, F]) | np.concatenate([F, C]) | np.concatenate([P, P], 1) | np.stack([F, F], 1)
 np.stack([P, P]) | np.vstack([G, G]) | np.hstack([G, G]) | np.append(F, F, 1)
+np.concatenate([B, B]) | np.stack([B, B]) | np.stack([B, B], 1) | np.concatenate([B, C])
+np.concatenate([D, D]) | np.concatenate([D, D], 1) | np.stack([D, B[0]]) | np.hstack([D, G[:3, :4]])
 np.broadcast_to(G, (2, 4, 6)) + 1 | np.moveaxis(F, 0, 1) * 2 | P.transpose(2, 0, 1) / 3
 np.linalg.inv(G @ G.T + np.eye(4)) | G @ G.T | np.tril(G)
 F.T | P.T.T + 1 | F.T.copy().T + 1 | F.reshape(4, 6) | F.reshape(6, 4, order="F") | F.ravel("K")
@@ -69,6 +73,7 @@ PROGRAMS = [
     "x = F + 0; x[:, 0] = 5; x[F > 3] = 1; r = x.sum(0)",
     "x = F + 0; x.shape = (2, 12); r = x",  # an error
     "x = C + 0; x.shape = (2, 12); r = x",
+    "x = np.stack([B, B]); x.reshape(-1)[[3, -5]] = 9; r = x",  # a copy
     "x = P + 0; r = np.lib.stride_tricks.as_strided(x, (4,), (8,)); r = r + 0",
     "x = F + 0; y = np.lib.stride_tricks.as_strided(x, (4,), (16,)); y[:] = 7; r = x",
     "x = F + 0; r = x.view('i4')",  # an error

@@ -373,11 +373,25 @@ static PyObject *numbers_of(PyArrayObject *memory, PyObject *values, int depth)
     return new;
 }
 
-/* The same, or as an array if it holds arrays. */
-static PyObject *numbers_in(PyArrayObject *memory, PyObject *values, PyObject *now)
+/* How many axes a basic index selects, at most. */
+static int axes_selected(PyArrayObject *memory, PyObject *index)
+{
+    int axes = PyArray_NDIM(memory);
+    if (!PyTuple_CheckExact(index))
+        return axes - PyLong_CheckExact(index);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(index); i++)
+        axes += (PyTuple_GET_ITEM(index, i) == Py_None) - PyLong_CheckExact(PyTuple_GET_ITEM(index, i));
+    return axes;
+}
+
+/* The same, or as an array if it holds arrays. NumPy refuses a list that is deeper than the part is,
+   but not an array with more axes. */
+static PyObject *numbers_in(PyArrayObject *memory, PyObject *index, PyObject *values, PyObject *now)
 {
     PyObject *new = numbers_of(memory, values, DEEPEST);
-    if (!new && !PyErr_Occurred() && (new = memory_of_list(values, now)) && !suits(memory, new))
+    if (new || PyErr_Occurred() || !is_basic(index) || !(new = memory_of_list(values, now)))
+        return new;
+    if (!suits(memory, new) || PyArray_NDIM((PyArrayObject *)new) > axes_selected(memory, index))
         Py_CLEAR(new);
     return new;
 }
@@ -396,7 +410,7 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value, PyObje
     if (many && element_at(memory, index)) /* NumPy's error names the class */
         value = NULL;
     else if (many)
-        value = numbers_in(memory, value, now);
+        value = numbers_in(memory, index, value, now);
     else if (value && is_handle(value)) {
         PyObject *node = node_of(value);
         if (node)

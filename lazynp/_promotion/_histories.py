@@ -12,14 +12,13 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import NDArray, Scalar, new_array
 from lazynp._avals import aval_of
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, field
 from lazynp._promotion._joins import own
 from lazynp._promotion._paths import joined, target_of, targets
 from lazynp._promotion._row_views import find_holders, way_of

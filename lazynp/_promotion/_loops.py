@@ -13,11 +13,10 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import field
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, field
 from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
 from lazynp._promotion._blocks import without_blocks

@@ -102,7 +102,7 @@ def getitem(self: Array, index: Any) -> Any:
     out = recorder.backend.attempt(_part_at_once, self, node, aval, index)
     if out is None and self._base is not None and self._path[-1].splits:
         step = _step_of_part(self, index)
-        out = None if step is None else part_of_windows(self, step)
+        out = None if step is None else part_of_windows(self, step, index)
     if out is not None:
         return out
     entry: Any = None

@@ -10,6 +10,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._avals import SCALAR_DTYPES
+from lazynp._steps import Broadcast
 from lazynp._strides import in_order, joined_order, out_of_order
 from lazynp.functions._arguments import (
     NO_AXIS,
@@ -67,9 +68,14 @@ def concatenate(
     check_axis(axis, NO_AXIS)
     axis = normalize_axis_index(axis, xs[0].ndim)
     target = _target(weak, [x.dtype for x in xs], dtype, casting, out)
-    order = joined_order(xs) if out_of_order(*xs) else None
+    order = joined_order(xs) if out_of_order(*xs) or any(map(_is_spread, xs)) else None
     result = joined([x if x.dtype == target else converted(x, target) for x in xs], axis)
     return _delivered(in_order(result, order), out)
+
+
+def _is_spread(x: Array) -> bool:
+    """Whether it is a view by broadcasting, which has no order along some axes."""
+    return x._base is not None and any([type(step) is Broadcast for step in x._path])
 
 
 def _sequence(arrays: Any, message: str) -> Sequence[Any]:

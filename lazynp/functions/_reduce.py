@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from operator import index
 from sys import _getframe
 from typing import Any, TypeVar
@@ -20,7 +19,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp._array import Array, NDArray, begin, new_array, new_scalar
 from lazynp._avals import Aval, on_device
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, field
 from lazynp._dimensions import as_operand, require_some
 from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._fronts import in_front

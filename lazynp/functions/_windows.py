@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, new_array, new_view
+from lazynp._array import Array, new_array, new_scalar, new_view
 from lazynp._dataclass import dataclass
 from lazynp._extents import stand_in
 from lazynp._node import Node, aval_of_node
@@ -57,8 +57,11 @@ class Windows(Exact):
         return np.lib.stride_tricks.as_strided(dummy, (*shape, *lengths), (*strides, *last))
 
 
-def part_of_windows(array: Array, part: Slice) -> Array | None:
-    """A part of a view whose last step is `Windows`. None if it needs the whole array."""
+def part_of_windows(array: Array, part: Slice, index: Any) -> Array | None:
+    """A part of a view whose last step is `Windows`. None if it needs the whole array.
+
+    index: what selects the part. One element is a Scalar, but with an Ellipsis.
+    """
     step, shape = array._path[-1], aval_of_node(array._node).shape
     if sized(shape) or sized(step.lengths) or set(map(type, part.starts)) - {int}:
         return None
@@ -75,7 +78,9 @@ def part_of_windows(array: Array, part: Slice) -> Array | None:
         base = new_view(base, path, node, array._order)
     out = _sliced(base, first)
     out = view(out, Windows(step.lengths, step.axes, steps), readonly="always")
-    return _sliced(out, rest)
+    out = _sliced(out, rest)
+    element = not out.ndim and not any([i is ... for i in (index if type(index) is tuple else [])])
+    return new_scalar(out._read()) if element else out
 
 
 def _sliced(array: Array, index: list[Any]) -> Array:

@@ -7,13 +7,12 @@ block that goes in is a `Memory`, and a slice of one reads just that slice.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, replace
 from lazynp._errors import LoweringError
 from lazynp.lowering._arith import BOOL, INT64, Arith
 from lazynp.lowering._core import Value

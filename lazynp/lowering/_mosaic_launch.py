@@ -5,11 +5,10 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from lazynp._avals import Aval, aval_of
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, replace
 from lazynp._errors import LoweringError
 from lazynp.lowering._arith import INT32, INT64
 from lazynp.lowering._core import Value, Values

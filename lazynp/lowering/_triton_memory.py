@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lazynp._avals import aval_of
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, replace
 from lazynp._errors import LoweringError
 from lazynp.lowering._arith import BOOL, INT64
 from lazynp.lowering._core import Value

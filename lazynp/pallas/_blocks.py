@@ -8,14 +8,13 @@ which axes of the grid they depend.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, new_array
 from lazynp._avals import aval_of
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, replace
 from lazynp._interpreter import eval_reference
 from lazynp._node import is_tracer
 from lazynp.functions._operands import as_array

@@ -9,12 +9,11 @@ cotangents of outputs to those of inputs. Any other call is differentiated as a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from lazynp._array import Array
 from lazynp._avals import aval_of
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, replace
 from lazynp._jaxpr import Jaxpr, Var, jaxprs_in
 from lazynp._memo import cached
 from lazynp.lowering._kernel import Block, Kernel

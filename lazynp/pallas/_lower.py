@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from typing import Any
 
 from lazynp import lowering
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, field
 from lazynp.transforms import make_jaxpr
 from lazynp.transforms._checks import discharged, has_checks
 

@@ -11,13 +11,12 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import field
 from typing import Any, get_args
 
 from lazynp._array import Array, NDArray
 from lazynp._avals import SizedAval
 from lazynp._config import Loops, config
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, field
 from lazynp._dimensions import table
 from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position

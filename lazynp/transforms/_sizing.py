@@ -8,13 +8,12 @@ infers every equation again: so errors of sizes are NumPy's, and are found befor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lazynp._avals import Aval, SizedAval, aval_of, on_device
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, replace
 from lazynp._errors import Failure
 from lazynp._extents import mapped
 from lazynp._jaxpr import Atom as Operand, Eqn, Jaxpr, Literal, Var

@@ -70,8 +70,8 @@ class Traced:
     avals: tuple[Aval, ...]  # of the captured owners
     nodes: list[Node]  # tracers, data: the same at each call
     # ("new", kind) | ("same", owner) | ("view", owner, path, flags) | ("value", x) | ("put", x) |
-    # ("again", the place of a result before) | ("part", the place of its owner, path, flags, order) |
-    # ("owner", kind), for an array that is no result itself; they come last
+    # ("again", the place of a result before) | ("part", the place of its owner, path, flags,
+    # order) | ("owner", kind), for an array that is no result itself; they come last
     outs: list[Any]
     written: list[tuple[str, int]]  # ("argument", "captured" or "value", place)
     tree: Any

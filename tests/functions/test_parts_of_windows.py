@@ -82,3 +82,16 @@ def test_a_write_looks_at_the_places_of_the_part(monkeypatch: pytest.MonkeyPatch
     assert sizes and max(sizes) <= 50
     numpy.testing.assert_array_equal(x, y)
     numpy.testing.assert_array_equal(windows[3], theirs[3])
+
+
+@pytest.mark.parametrize("index", [
+    (4, -1), (numpy.int64(2), 0), (4, -1, ...), (..., 4, 1), (0, 0, None), (np.array(3), 1), (3, True),
+])  # fmt: skip
+def test_one_element(index: Any, policy: str) -> None:
+    """It is a scalar, but with an Ellipsis."""
+    values = numpy.arange(-4, 8).astype("i2")
+    found = [
+        m.lib.stride_tricks.sliding_window_view(m.asarray(values), 2, 0)[index] for m in (np, numpy)
+    ]
+    assert found[0].dtype == found[1].dtype and found[0].tolist() == found[1].tolist()
+    assert isinstance(found[0], np.ndarray) == isinstance(found[1], numpy.ndarray)

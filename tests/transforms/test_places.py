@@ -457,8 +457,9 @@ def test_errors() -> None:
     ]:
         with pytest.raises(TypeError, match=message):
             np.jit(f)(x)
-    with pytest.raises(IndexError, match="list index out of range"):
-        np.jit(beyond)(x)
+    assert float(np.jit(beyond)(x)) == beyond(x) == 0.0
+    with pytest.raises(IndexError, match="list assignment index out of range|list index out of"):
+        np.jit(beyond)(x + 5)
 
 
 def test_indices_out_of_bounds_are_found_by_the_call() -> None:

@@ -79,6 +79,8 @@ from lazynp.transforms.control._state import (
 )
 
 _INT = np.dtype(np.int64)
+# errors that an operation in a branch may raise while it is traced: there is no such element
+_OF_VALUES = (IndexError, KeyError, ZeroDivisionError)
 _VALUE = ".value of an expression"
 
 
@@ -315,7 +317,7 @@ def _staged(
         with session.staged(), noting() as stores:
             program = stage(run, [], f"a branch at line {line}", [])
     except BaseException as error:
-        if when_raised(error) < since:
+        if when_raised(error) < since and not isinstance(error, _OF_VALUES):
             raise
         return _Side(None, [], [], 0, [], set(), error), []  # type: ignore[arg-type]
     finally:

@@ -14,10 +14,9 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from lazynp._dataclass import dataclass
+from lazynp._dataclass import dataclass, replace
 from lazynp.transforms.control._names import (
     Thrown,
     Unsupported,

@@ -165,7 +165,7 @@ def _binds_later(node: Any) -> bool:
 def _nested(
     test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], node: Any
 ) -> list[ast.stmt]:
-    """`if test: ...` as an `if` for each operand of `and` and `or`, with what it binds before it."""
+    """`if test: ...` as an `if` for each operand of `and` and `or`, and what it binds before it."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _nested(test.operand, orelse, body, node)
     if isinstance(test, ast.BoolOp) and binds(*test.values[1:]):

@@ -14,8 +14,10 @@ from typing import Any
 
 from lazynp.transforms.control._absent import OPTIONAL
 from lazynp.transforms.control._affected import MEMBERSHIP, may_be_number
+from lazynp.transforms.control._counting import counting
 from lazynp.transforms.control._jumps import Jumps, call, name, no, thunk
 from lazynp.transforms.control._liveness import Liveness
+from lazynp.transforms.control._marks import mark_message, mark_test
 from lazynp.transforms.control._names import (
     Unsupported,
     binds,
@@ -170,7 +172,7 @@ class _Function:
     def _test(self, e: ast.expr) -> ast.expr:
         """An expression of which only the truth counts."""
         test = copied(e)
-        _mark_test(test)
+        mark_test(test)
         return self._expressions.visit(test)
 
     def _inner(
@@ -213,23 +215,36 @@ class _Function:
         loops = any(isinstance(n, (ast.For, ast.While)) for n in inside(s.body))
         facts = [constant(stores & head), constant(self._written), ast.Constant(loops),
                  ast.Constant(s.lineno), constant(stores & live)]  # fmt: skip
+        ended = located(no(stop).operand, s) if stop else ast.Constant(None)
+        ends = thunk(self._expression(ended)) if stop else ended
         if is_for:
-            bind = located(ast.Assign([copied(s.target)], name(".item")), s)
-            bind = self._expressions.visit(bind)
-            bound = bind if isinstance(bind, list) else [bind]
-            functions = [self._inner(f".body{k}", [*bound, *body], stores, s, ".item")]
-            ended = located(no(stop).operand, s) if stop else ast.Constant(None)
-            ends = thunk(self._expression(ended)) if stop else ended
+            functions = [self._round(f".body{k}", s.target, body, stores, s)]
             made = call("for_", self._iterable(s.iter), name(f".body{k}"), ends, *facts)
-        else:
-            test: ast.expr = ast.BoolOp(ast.And(), [no(stop), s.test]) if stop else s.test
-            going = [located(ast.Return(self._test(located(test, s.test))), s.test)]
-            functions = [
-                self._inner(f".body{k}", body, stores, s),
-                self._inner(f".test{k}", going, stores, s),
-            ]
+            return [*functions, located(ast.Expr(made), s)]
+        count = counting(s, self._locals)
+        test: ast.expr = ast.BoolOp(ast.And(), [no(stop), s.test]) if stop else s.test
+        going = [located(ast.Return(self._test(located(test, s.test))), s.test)]
+        functions = [self._inner(f".test{k}", going, stores, s)]
+        if count is None:
+            functions.append(self._inner(f".body{k}", body, stores, s))
             made = call("while_", name(f".test{k}"), name(f".body{k}"), *facts)
+        else:
+            target = ast.Name(count.name, ast.Store())
+            functions.append(self._round(f".body{k}", target, body, stores, s))
+            found = [thunk(self._expression(located(e, s))) for e in (count.bound, count.sized)]
+            more = [*found, ast.Constant(count.step), ast.Constant(count.beyond)]
+            made = call("counted", ast.Constant(count.name), *more, name(f".test{k}"),
+                        name(f".body{k}"), ends, *facts)  # fmt: skip
         return [*functions, located(ast.Expr(made), s)]
+
+    def _round(
+        self, of: str, target: ast.expr, body: list[ast.stmt], stores: set[str], s: ast.stmt
+    ) -> ast.FunctionDef:
+        """The body of a loop as a function of the item that it begins with."""
+        bind = located(ast.Assign([copied(target)], name(".item")), s)
+        bind = self._expressions.visit(bind)
+        bound = bind if isinstance(bind, list) else [bind]
+        return self._inner(of, [*bound, *body], stores, s, ".item")
 
     def _iterable(self, e: ast.expr) -> ast.expr:
         """Sequences that a loop may count by a traced number."""
@@ -241,33 +256,6 @@ class _Function:
         inner = self._expression if made.func.args[0].id == "range" else self._iterable
         made.args = [inner(a) for a in made.args]
         return made
-
-
-def _mark_test(e: ast.expr) -> None:
-    """Mark each `and` and `or` in a test: the program needs only the truth of its operands."""
-    if isinstance(e, ast.Name):
-        e.of_test = True  # type: ignore[attr-defined]
-    if isinstance(e, ast.BoolOp):
-        e.of_test = True  # type: ignore[attr-defined]
-        for value in e.values:
-            _mark_test(value)
-
-
-def _mark_message(e: ast.expr | None) -> None:
-    """Mark where the message of an exception is formatted."""
-    for n in ast.walk(e) if e is not None else ():
-        if isinstance(n, ast.FormattedValue) or _is_format(n):
-            n.of_error = True  # type: ignore[attr-defined]
-
-
-def _is_format(n: ast.AST) -> bool:
-    """Whether this is `"...".format(...)`."""
-    of = n.func if isinstance(n, ast.Call) and not any(
-        isinstance(a, ast.Starred) for a in n.args
-    ) else None  # fmt: skip
-    return isinstance(of, ast.Attribute) and of.attr == "format" and (
-        isinstance(of.value, ast.Constant)
-    )  # fmt: skip
 
 
 class _Expressions(ast.NodeTransformer):
@@ -322,14 +310,14 @@ class _Expressions(ast.NodeTransformer):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         if isinstance(node.op, ast.Not):
-            _mark_test(node.operand)
+            mark_test(node.operand)
         self.generic_visit(node)
         return self._call(node, "not_", node.operand) if isinstance(node.op, ast.Not) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         if binds(node.body, node.orelse):
             return self.generic_visit(node)
-        _mark_test(node.test)
+        mark_test(node.test)
         self.generic_visit(node)
         facts = [ast.Constant(node.lineno), ast.Constant(getattr(node, "of_optional", False))]
         return self._call(node, "choose", node.test, thunk(node.body), thunk(node.orelse), *facts)
@@ -449,7 +437,7 @@ class _Expressions(ast.NodeTransformer):
         return self._call(node, "arithmetic", ast.Constant(kind), node.left, node.right, line)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        _mark_message(node.exc)
+        mark_message(node.exc)
         self.generic_visit(node)
         if node.exc is not None:
             node.exc = self._call(node.exc, "raised", node.exc)
@@ -458,8 +446,8 @@ class _Expressions(ast.NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         if binds(node):
             return self.generic_visit(node)
-        _mark_test(node.test)
-        _mark_message(node.msg)
+        mark_test(node.test)
+        mark_message(node.msg)
         self.generic_visit(node)
         message = ast.Constant(None) if node.msg is None else thunk(node.msg)
         return ast.copy_location(ast.Expr(self._call(node, "assert_", node.test, message)), node)

@@ -1,0 +1,96 @@
+"""`while k < n: ...; k += 1` is `for k in range(k, n)`, where nothing else changes k or n.
+
+The rewriter finds such loops here. Whether k and n are integers is seen when the loop runs: see
+`_counted`.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from lazynp.transforms.control._names import inside
+
+_AHEAD = {ast.Lt: (1, 0), ast.LtE: (1, 1), ast.Gt: (-1, 0), ast.GtE: (-1, -1)}  # direction, beyond
+
+
+class Count(NamedTuple):
+    """What the test and the last statement of such a loop say."""
+
+    name: str
+    bound: ast.expr
+    sized: ast.expr  # a tuple of what `len` measures in the bound
+    step: int
+    beyond: int  # from the bound to the end of the range
+
+
+def counting(s: ast.While, locals_: set[str]) -> Count | None:
+    """None: another loop. Jumps have become flags before, which guard what follows them."""
+    test = s.test
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return None
+    k, (bound,) = test.left, test.comparators
+    ahead = _AHEAD.get(type(test.ops[0]))
+    if ahead is None or not isinstance(k, ast.Name) or k.id not in locals_:
+        return None
+    step, last = _step(s.body, k.id, getattr(s, "stop", []))
+    if last is None or step * ahead[0] <= 0:
+        return None
+    stored = {n.id for n in inside(s.body) if isinstance(n, ast.Name) and n is not last
+              and isinstance(n.ctx, (ast.Store, ast.Del))}  # fmt: skip
+    stored |= {name for n in inside(s.body) if isinstance(n, ast.FunctionDef) for name in [n.name]}
+    lengths: list[ast.expr] = []
+    if k.id in stored or not _is_steady(bound, stored | {k.id}, locals_, lengths):
+        return None
+    return Count(k.id, bound, ast.Tuple(lengths, ast.Load()), step, ahead[1])
+
+
+def _step(body: list[ast.stmt], k: str, flags: list[str]) -> tuple[int, ast.Name | None]:
+    """What the last statement adds to k, and its target. It may be guarded by flags of jumps that
+    end the loop.
+    """
+    last = body[-1] if body else None
+    if isinstance(last, ast.If) and not last.orelse and _are_flags(last.test, flags):
+        return _step(last.body, k, flags)
+    if not isinstance(last, ast.AugAssign) or not isinstance(last.target, ast.Name):
+        return 0, None
+    by = last.value
+    if last.target.id != k or not isinstance(by, ast.Constant) or type(by.value) is not int:
+        return 0, None
+    if isinstance(last.op, (ast.Add, ast.Sub)):
+        return (by.value if isinstance(last.op, ast.Add) else -by.value), last.target
+    return 0, None
+
+
+def _are_flags(test: ast.expr, flags: list[str]) -> bool:
+    read = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
+    return isinstance(test, ast.UnaryOp) and bool(read) and read <= set(flags)
+
+
+def _is_steady(e: ast.expr, stored: set[str], known: set[str], lengths: list[ast.expr]) -> bool:
+    """Whether the rounds cannot change this number. lengths: gets what `len` measures."""
+
+    def steady(e: ast.expr) -> bool:
+        if isinstance(e, ast.Constant):
+            return type(e.value) is int
+        if isinstance(e, ast.Name):
+            return e.id in known and e.id not in stored
+        if isinstance(e, ast.BinOp):
+            return steady(e.left) and steady(e.right)
+        if isinstance(e, ast.UnaryOp):
+            return steady(e.operand)
+        if isinstance(e, ast.Attribute):
+            return e.attr == "size" and _is_measured(e.value)
+        if isinstance(e, ast.Subscript):
+            of = e.value
+            shape = isinstance(of, ast.Attribute) and of.attr == "shape"
+            return shape and _is_measured(of.value) and isinstance(e.slice, ast.Constant)  # type: ignore
+        if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "len":
+            return len(e.args) == 1 and not e.keywords and _is_measured(e.args[0])
+        return False
+
+    def _is_measured(e: ast.expr) -> bool:
+        lengths.append(e)
+        return isinstance(e, ast.Name) and steady(e)
+
+    return steady(e)

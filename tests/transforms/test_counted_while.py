@@ -1,0 +1,206 @@
+"""`while k < n: ...; k += 1` under `jit`: values, what k is afterwards, how often it is traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+
+
+def up(x: Any) -> Any:
+    k = 0
+    while k < len(x):
+        x[k] = x[k - 1] * 0.5 + k
+        k += 1
+    return x, k
+
+
+def up_by_three(x: Any) -> Any:
+    k = 2
+    while k <= x.shape[0] - 2:
+        x[k] += x[k - 1]
+        k += 3
+    return x.sum() + k
+
+
+def down(x: Any) -> Any:
+    k = x.size - 2
+    while k >= 0:
+        x[k] -= 0.5 * x[k + 1]
+        k -= 1
+    return x, k
+
+
+def nested(x: Any) -> Any:
+    i, total = 0, 0.0
+    while i < len(x) - 1:
+        j = i + 1
+        while j < len(x):
+            if x[j] < x[i]:
+                x[i], x[j] = x[j], x[i]
+            j += 1
+        total += x[i] * j
+        i += 1
+    return x, total, i
+
+
+def ended_early(x: Any) -> Any:
+    k, found = 0, -1
+    while k < len(x):
+        if x[k] > 3:
+            found = k
+            break
+        x[k] += 1
+        k += 1
+    return x, found, k
+
+
+def returns_inside(x: Any) -> Any:
+    k = 1
+    while k < len(x):
+        if x[k] > 3.0:
+            return x[k] * k
+        x[0] += x[k]
+        k += 1
+    return x[0]
+
+
+def passes_over(x: Any) -> Any:
+    k, total = 0, 0.0
+    while k < 12:
+        k += 1
+        if x[k % 3] > 1:
+            continue
+        total += k * x[0]
+    return total
+
+
+def changes_the_bound(x: Any) -> Any:
+    k, n, total = 0, 12, x[0]
+    while k < n:
+        total = total + x[k % 4]
+        n -= 1
+        k += 1
+    return total, k, n
+
+
+def grows_a_list(x: Any) -> Any:
+    queue, k = [x[0]], 0
+    while k < len(queue):
+        if k < 5:
+            queue.append(queue[-1] + x[k])
+        k += 1
+    return queue[-1], k
+
+
+def changes_its_counter(x: Any) -> Any:
+    k, total = 0, 0.0
+    while k < 20:
+        total += x[k % 4]
+        if k == 5:
+            k = 11
+        k += 1
+    return total, k
+
+
+def by_a_float(x: Any) -> Any:
+    t, total = 0.0, 0.0
+    while t < 10:
+        total += x[0] * t
+        t += 1
+    return total, t
+
+
+def to_a_float(x: Any) -> Any:
+    k, total = 0, 0.0
+    while k < 9.5 * 1:
+        total += x[0] * k
+        k += 1
+    return total, k
+
+
+def to_a_value(x: Any) -> Any:
+    k, n = 0, 12
+    m = (x > 1).sum()
+    total = 0.0
+    while k < m:
+        total += x[k]
+        k += 1
+    return total, k, n
+
+
+def no_round(x: Any) -> Any:
+    k = 7
+    while k < 5:
+        x[0] = 9
+        k += 1
+    return x, k
+
+
+def otherwise(x: Any) -> Any:
+    k = 0
+    while k < 11:
+        x[k % 3] += k
+        k += 1
+    else:
+        x[1] = -k
+    return x, k
+
+
+def shapes_follow(x: Any) -> Any:
+    k, total = 0, 0.0
+    while k < 15:
+        total += x[k % 4]
+        k += 1
+    return np.zeros(k)[:2] + total if type(x) is np.ndarray else numpy.zeros(k)[:2] + total
+
+
+PROGRAMS: list[Callable[[Any], Any]] = [
+    up, up_by_three, down, nested, ended_early, returns_inside, passes_over, changes_the_bound,
+    grows_a_list, changes_its_counter, by_a_float, to_a_float, to_a_value, no_round, otherwise,
+    shapes_follow,
+]  # fmt: skip
+VALUES = [numpy.linspace(0, 5, 16), numpy.linspace(4, -1, 13), numpy.sin(numpy.arange(11.0)) * 2]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_as_in_python(program: Callable[[Any], Any]) -> None:
+    compiled = np.jit(program)
+    for values in VALUES:
+        ours, theirs = np.array(values), values.copy()
+        got, want = compiled(ours), program(theirs)
+        if not isinstance(want, tuple):
+            got, want = (got,), (want,)
+        for a, b in zip(got, want, strict=True):
+            numpy.testing.assert_allclose(numpy.asarray(a), b, rtol=1e-14)
+        numpy.testing.assert_allclose(numpy.asarray(ours), theirs, rtol=1e-14)
+
+
+@pytest.mark.parametrize("program", [up, up_by_three, down, otherwise, shapes_follow])
+def test_gradients(program: Callable[[Any], Any]) -> None:
+    def total(x: Any) -> Any:
+        out = program(x.copy())
+        out = out if isinstance(out, tuple) else (out,)
+        return sum(np.sum(abs(v) * 1.5) for v in out)
+
+    x = np.array(VALUES[0])
+    numpy.testing.assert_allclose(np.jit(np.grad(total))(x), np.grad(total)(x), rtol=1e-12)
+
+
+def test_a_long_loop_is_staged_once() -> None:
+    def plain(x: Any) -> Any:
+        k = 0
+        while k < 500:
+            x[k % len(x)] += np.sin(x[k % 3])
+            k += 1
+        return x
+
+    compiled = np.jit(plain)
+    got = compiled(np.ones(10))
+    numpy.testing.assert_allclose(got, plain(np.ones(10)), rtol=1e-14)
+    equations = len(compiled.lower(np.ones(10)).jaxpr.eqns)
+    assert equations < 20

@@ -1,0 +1,59 @@
+"""What a branch that does not run would raise, is not raised under `jit`; what one that runs does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+
+
+def picked(x: Any, c: Any) -> Any:
+    return x[4] if c > 0 else x[0]
+
+
+def stored(x: Any, c: Any) -> Any:
+    if c > 0:
+        x[7] = 1
+    return x.sum()
+
+
+def rounds(x: Any, c: Any) -> Any:
+    s = 0.0
+    for i in range(6):
+        if c > 0:
+            s = s + x[i]
+        else:
+            s = s + 1
+    return s
+
+
+def of_pythons(x: Any, c: Any) -> Any:
+    y = x[0]
+    if c > 5:
+        y = y * {"a": 1}["b"]
+    elif c > 2:
+        y = y * [1, 2][3]
+    elif c > 0:
+        y = y / (1 // (x.ndim - 1))
+    return y
+
+
+def operand(x: Any, c: Any) -> Any:
+    return 1.0 if c > 0 and x[5] > 1 else 2.0
+
+
+@pytest.mark.parametrize("f", [picked, stored, rounds, of_pythons, operand])
+def test_as_in_python(f: Callable[[Any, Any], Any]) -> None:
+    compiled = np.jit(f)
+    for c in (-1.0, 1.0, 3.0, 7.0, -2.0):
+        found = []
+        for m, g in ((numpy, f), (np, compiled)):
+            try:
+                found.append(float(g(m.array([1.0, 2, 3]), c)))
+            except (IndexError, KeyError, ZeroDivisionError) as error:
+                found.append(type(error))
+        assert found[0] == found[1], c

@@ -43,6 +43,9 @@ class Record(np.void):
         return self._field(self._name(key))[self._index]
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if type(key) is str and self._array is not None:
+            self._array[key][self._index] = value
+            return
         self._field(self._name(key))[self._index] = value
 
     def __iter__(self) -> Iterator[Any]:
@@ -108,6 +111,8 @@ def record(value: Any, array: Any, index: tuple[Any, ...]) -> Record:
     dtype = _dtypes.get(own)
     if dtype is None:
         dtype = _dtypes.put(own, np.dtype((Record, own)))
-    made: Any = np.array(value).view(dtype)[()]
+    copied = np.empty((), own)
+    copied[()] = value  # `np.array(value)` shows the array's memory, which would be shared then
+    made: Any = copied.view(dtype)[()]
     made._array, made._index = array, index
     return made

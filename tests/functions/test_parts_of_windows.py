@@ -85,7 +85,8 @@ def test_a_write_looks_at_the_places_of_the_part(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("index", [
-    (4, -1), (numpy.int64(2), 0), (4, -1, ...), (..., 4, 1), (0, 0, None), (np.array(3), 1), (3, True),
+    (4, -1), (numpy.int64(2), 0), (4, -1, ...), (..., 4, 1), (0, 0, None), (np.array(3), 1),
+    (3, True),
 ])  # fmt: skip
 def test_one_element(index: Any, policy: str) -> None:
     """It is a scalar, but with an Ellipsis."""

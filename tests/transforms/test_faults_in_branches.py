@@ -1,4 +1,4 @@
-"""What a branch that does not run would raise, is not raised under `jit`; what one that runs does."""
+"""Under `jit`, only a branch that runs raises what it would raise."""
 
 from __future__ import annotations
 

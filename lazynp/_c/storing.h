@@ -384,14 +384,16 @@ static int axes_selected(PyArrayObject *memory, PyObject *index)
     return axes;
 }
 
-/* The same, or as an array if it holds arrays. NumPy refuses a list that is deeper than the part is,
-   but not an array with more axes. */
+/* The same, or as an array of that dtype if it holds arrays. NumPy refuses a list that is deeper than
+   the part is, but not an array with more axes; and ints that do not fit, but not an array of them. */
 static PyObject *numbers_in(PyArrayObject *memory, PyObject *index, PyObject *values, PyObject *now)
 {
     PyObject *new = numbers_of(memory, values, DEEPEST);
     if (new || PyErr_Occurred() || !is_basic(index) || !(new = memory_of_list(values, now)))
         return new;
-    if (!suits(memory, new) || PyArray_NDIM((PyArrayObject *)new) > axes_selected(memory, index))
+    PyArrayObject *array = (PyArrayObject *)new;
+    if (PyArray_DESCR(array) != PyArray_DESCR(memory) ||
+        PyArray_NDIM(array) > axes_selected(memory, index))
         Py_CLEAR(new);
     return new;
 }

@@ -19,6 +19,11 @@ LISTS: dict[str, Callable[[Any, Any], Any]] = {
     "sums": lambda a, b: [a.sum(), b.max(), a[0] * b[0]],
     "rows": lambda a, b: [[a[0], 1, 2], [b[1], 2.5, 3]],
     "rows of numbers": lambda a, b: [[0, 1, 2], [b[1], 2.5, 3]],
+    "negative ints": lambda a, b: [-1, -2, 3],
+    "negative ints in rows": lambda a, b: [[-1, 2, 3], (4, 5, -6)],
+    "beyond one byte": lambda a, b: [300, 1, b[0]],
+    "negative beside arrays": lambda a, b: [a, [-1, 2, 300]],
+    "fractions": lambda a, b: [0.5, -1.5, 1e300],
     "tuples of tuples": lambda a, b: ((a[0], (b[1])), (1, 2)),
     "deep": lambda a, b: [[[[[a[0]]]]]],
     "arrays": lambda a, b: [a, b],
@@ -70,7 +75,9 @@ def outcome(np: Any, make: Any, apply: Any, dtypes: tuple[str, str]) -> Any:
 
 
 @pytest.mark.parametrize(
-    "dtypes", [("f8", "f4"), ("i4", "f8"), ("i8", "u1"), ("c16", "i8")], ids=str
+    "dtypes",
+    [("f8", "f4"), ("i4", "f8"), ("i8", "u1"), ("c16", "i8"), ("u1", "f4"), ("u8", "i8")],
+    ids=str,
 )
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("of", LISTS)

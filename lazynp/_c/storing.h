@@ -398,6 +398,35 @@ static PyObject *numbers_in(PyArrayObject *memory, PyObject *index, PyObject *va
     return new;
 }
 
+/* Whether NumPy casts this array for this memory, perhaps with a warning that is not shown. Of what
+   loses its imaginary part, Python warns. */
+static int is_cast(PyArrayObject *memory, PyObject *value)
+{
+    int from, to = PyArray_TYPE(memory);
+    if (!is_memory(value))
+        return 0;
+    from = PyArray_TYPE((PyArrayObject *)value);
+    return is_number_type(from) && is_number_type(to) &&
+           (!PyTypeNum_ISCOMPLEX(from) || PyTypeNum_ISCOMPLEX(to));
+}
+
+/* `memory[where] = value` without NumPy's warnings. 1: the context is in use. */
+static int set_quietly(PyArrayObject *memory, PyObject *where, PyObject *value, PyObject *now)
+{
+    PyObject *call = OF(now, Recorder, quiet), *error[3];
+    PyObject *context = PyCFunction_Check(call) ? PyCFunction_GET_SELF(call) : NULL;
+    if (!context || !PyContext_CheckExact(context) || PyContext_Enter(context) < 0) {
+        PyErr_Clear();
+        return 1;
+    }
+    int failed = PyObject_SetItem((PyObject *)memory, where, value);
+    PyErr_Fetch(&error[0], &error[1], &error[2]);
+    if (PyContext_Exit(context) < 0)
+        PyErr_WriteUnraisable(context);
+    PyErr_Restore(error[0], error[1], error[2]);
+    return failed;
+}
+
 /* Store into memory that nobody else can see. 1: done; 0: forward; -1: NumPy raised an error before
    it wrote. */
 static int store(PyArrayObject *memory, PyObject *index, PyObject *value, PyObject *now)
@@ -426,7 +455,8 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value, PyObje
     }
     else
         Py_XINCREF(value);
-    if (!value || value == (PyObject *)memory || !(many || suits(memory, value)) || watched()) {
+    int fits = value && (many || suits(memory, value));
+    if (!value || value == (PyObject *)memory || !(fits || is_cast(memory, value)) || watched()) {
         Py_XDECREF(value);
         Py_DECREF(memory);
         return PyErr_Occurred() ? -1 : 0;
@@ -434,7 +464,8 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value, PyObje
     PyObject *where = is_basic(index) ? Py_NewRef(index) : host_index(index);
     int failed = where || !PyErr_Occurred() ? 1 : -1;
     if (where && where != (PyObject *)memory)
-        failed = PyObject_SetItem((PyObject *)memory, where, value);
+        failed = fits ? PyObject_SetItem((PyObject *)memory, where, value)
+                      : set_quietly(memory, where, value, now);
     Py_DECREF(value);
     Py_DECREF(memory);
     Py_XDECREF(where);

@@ -27,9 +27,9 @@ from lazynp._config import config
 from lazynp._flush import at_entry, flush_for_part
 from lazynp._fronts import BUILT, fastpath, in_front
 from lazynp._jaxpr import Rules
-from lazynp._later import ONLY_NUMPYS, matrix_classes
+from lazynp._later import ONLY_NUMPYS
 from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_interpreted, is_tracer, leaf
-from lazynp._overrides import Overridden, check
+from lazynp._overrides import check, keep_class
 from lazynp._positions import instruction, progress
 from lazynp._recorder import (
     UNKNOWN,
@@ -399,8 +399,7 @@ def as_operand(x: Any) -> Any:
         return x._scalar()._read()
     if type(x) is Test:
         return x.scalar()._read()
-    if isinstance(x, matrix_classes()):
-        raise Overridden(x)
+    keep_class(x, traced=bool(staged or local.level))
     if isinstance(x, (np.ndarray, np.generic)):
         return elsewhere[0](from_host(x)) if elsewhere else from_host(x)
     if isinstance(x, (int, float, complex)):  # IntEnum, ...: NumPy gives subclasses a full dtype

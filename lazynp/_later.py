@@ -39,6 +39,14 @@ def matrix_classes() -> tuple[type, ...]:
     return found
 
 
+def is_of_numpys_class(kind: type) -> bool:
+    """Whether NumPy's functions keep this class: it is derived from NumPy's array. (An array in a
+    file is taken for its elements.)
+    """
+    derived = issubclass(kind, np.ndarray) and kind is not np.ndarray
+    return derived and not issubclass(kind, np.memmap)
+
+
 _classes = (np.matrix, np.recarray)
 _LATE = (("numpy.ma", "MaskedArray"), ("numpy._core.defchararray", "chararray"))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._later import matrix_classes
+from lazynp._later import is_of_numpys_class, matrix_classes
 
 _HERE = os.path.dirname(__file__) + os.sep
 catching: set[CodeType] = set()  # code of the frames that catch `Overridden`
@@ -73,6 +73,17 @@ def check(x: Any) -> None:
         if not isinstance(x, matrix_classes()):
             return
     ask(x)
+
+
+def keep_class(x: Any, *, traced: bool) -> None:
+    """Raise `Overridden` for an array whose class NumPy's functions keep: always for those whose
+    operators mean something else; for others if somebody catches it, and nothing is traced, which
+    needs the elements.
+    """
+    if isinstance(x, matrix_classes()):
+        raise Overridden(x)
+    if not traced and is_of_numpys_class(type(x)):
+        ask(x)
 
 
 def ask(x: Any) -> None:

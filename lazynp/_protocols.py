@@ -25,7 +25,7 @@ from lazynp._array import (
 )
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
-from lazynp._later import matrix_classes
+from lazynp._later import is_of_numpys_class
 from lazynp._node import CODE, OFFSET, OP, VALUE
 from lazynp._overrides import Overridden
 from lazynp._positions import user_frame
@@ -181,7 +181,7 @@ def _of_user(result: Any) -> Any:
 def _mean_otherwise(args: Any) -> bool:
     """Whether operations with these operands mean something other than with arrays."""
     for x in args:
-        if isinstance(x, np.ndarray) and isinstance(x, matrix_classes()):
+        if is_of_numpys_class(type(x)):
             return True
     return False
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, array_of
-from lazynp._later import array_api_compat, matrix_classes
+from lazynp._later import array_api_compat, is_of_numpys_class
 from lazynp._overrides import check, overrides
 from lazynp._sizes import Size
 from lazynp.functions._host import to_device, to_host, write_on_host
@@ -73,7 +73,7 @@ def overridden(*operands: Any) -> bool:
 
 
 def _takes_over(kind: type) -> bool:
-    if issubclass(kind, matrix_classes()) or _wraps(kind):
+    if is_of_numpys_class(kind) or _wraps(kind):
         return True
     return getattr(kind, "__array_ufunc__", _PLAIN) is not _PLAIN
 

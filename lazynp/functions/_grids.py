@@ -188,7 +188,7 @@ class AxisConcatenator:
     def __getitem__(self, key: Any) -> Array:
         items = list(key) if isinstance(key, tuple) else [key]
         if items and isinstance(items[0], str) and items[0] in ("r", "c"):
-            made: Any = np.r_[to_host(tuple(items))]
+            made: Any = self._numpys[to_host(tuple(items))]
             return made  # a matrix
         done = done_by_numpy(lambda *values: self._numpys[values], *items)
         if done is not None:

@@ -144,7 +144,19 @@ class nditer:
         )  # fmt: skip
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # of a copy that has nothing yet
+            raise AttributeError(name)
         return getattr(self._iterator, name)
+
+    def copy(self) -> nditer:
+        """An iterator over the same operands, at the same place."""
+        made = object.__new__(type(self))
+        state = {**vars(self), "_iterator": self._iterator.copy(), "_lent": dict(self._lent)}
+        state |= {name: list(state[name]) for name in ("_arrays", "_hosts", "_written")}
+        vars(made).update(state)
+        return made
+
+    __copy__ = copy
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _PLACES:

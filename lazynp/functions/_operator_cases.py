@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar
-from lazynp._later import matrix_classes
+from lazynp._later import is_of_numpys_class
 from lazynp._node import is_tracer
 from lazynp._values import knowable
 from lazynp.functions._host import host_call, to_host
@@ -41,7 +41,7 @@ def compared(compare: Any, function: Any, x: Any, y: Any) -> Any:
 def defers(other: Any) -> bool:
     """Whether NumPy's operators would defer to this operand."""
     if isinstance(other, (Array, np.ndarray, np.generic)):
-        return isinstance(other, matrix_classes())
+        return is_of_numpys_class(type(other))
     kind = type(other)
     if getattr(kind, "__array_ufunc__", defers) is None:
         return True

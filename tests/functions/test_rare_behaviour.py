@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -190,6 +191,19 @@ def quantiles_into_larger_memory(np: Any) -> Any:
     return y, z
 
 
+def copied_iterators(np: Any) -> Any:
+    x = np.arange(6).reshape(2, 3)
+    it = np.nditer(x, flags=["multi_index"])
+    next(it)
+    other, third = it.copy(), copy.copy(it)
+    return [int(v) for v in other], third.multi_index, [int(v) for v in it]
+
+
+def columns_of_a_matrix(np: Any) -> Any:
+    made = np.c_["c", 1, 2], np.c_["r", 1, 2], np.r_["c", 1, 2]
+    return [(numpy.shape(m), numpy.asarray(m).tolist()) for m in made]
+
+
 PROGRAMS = [
     times_in_integers,
     a_mask_put,
@@ -218,6 +232,8 @@ PROGRAMS = [
     cast_into_numpys_memory,
     stretched_into_numpys_memory,
     quantiles_into_larger_memory,
+    copied_iterators,
+    columns_of_a_matrix,
 ]
 
 

@@ -169,6 +169,12 @@ class Selection:
     def __array__(self, *_: Any, **__: Any) -> Any:
         return self.array()
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            "what a traced mask selects is no array that can be written: copy it first "
+            "(y = x[mask].copy(), y[i] = ...), or write x[mask] itself"
+        )
+
     __len__ = __iter__ = __bool__ = __float__ = __int__ = unknown
     __hash__ = None  # type: ignore[assignment]
 

@@ -10,6 +10,7 @@ import numpy as np
 from lazynp._array import Array, Scalar
 from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._dimensions import require_all, size_of
+from lazynp._quiet import quietly
 from lazynp._sizes import Size, is_size, largest
 from lazynp._values import knowable
 from lazynp.functions import ufuncs
@@ -144,8 +145,8 @@ def _progression(length: int, first: Any, second: Any) -> Array:
     """`first + i * (second - first)` in their dtype, as NumPy fills a range."""
     dtype = first.dtype
     wide = np.dtype("f4") if dtype.char == "e" else dtype
-    with np.errstate(over="ignore"):
-        first, step = first.astype(wide), second.astype(wide) - first.astype(wide)
+    first = first.astype(wide)
+    step = quietly(np.subtract, [second.astype(wide), first])
     out = shaping.iota(shape=(length,), axis=0, dtype=wide)
     if step != 1:
         out = ufuncs.multiply(out, step)
@@ -213,8 +214,7 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> tu
     first, last = (_exactly(x, wide) for x in (start, stop))
     delta: Any
     if _is_known(first) and _is_known(last):
-        with np.errstate(all="ignore"):
-            delta = np.subtract(last, first)
+        delta = quietly(np.subtract, [last, first])
     else:
         delta = ufuncs.subtract(last, first)
     count = num - 1 if endpoint else num

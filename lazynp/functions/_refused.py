@@ -10,6 +10,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._avals import Aval
+from lazynp._quiet import quietly
 from lazynp._strides import writeable
 from lazynp._values import knowable, seen_value
 
@@ -52,8 +53,7 @@ def _fault(reference: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
     except _CannotAsk:
         return None
     try:
-        with np.errstate(all="ignore"):
-            reference(*copies, **named)
+        quietly(functools.partial(reference, *copies, **named), [])
     except FAULTS as found:
         found.__context__ = None
         return found.with_traceback(None)

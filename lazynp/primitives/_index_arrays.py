@@ -16,6 +16,7 @@ from lazynp._cost import per_index
 from lazynp._extents import broadcast_shapes, surely
 from lazynp._fronts import BUILT, fastpath
 from lazynp._primitive import Primitive, Undefined
+from lazynp._quiet import quietly
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives._at import combine_at
 
@@ -253,9 +254,9 @@ def _put_inplace(x: Any, u: Any, *indices: Any, axes: Axes, mode: str) -> Any:
         return x
     if mode == "add" and u.size >= _MANY and _added_by_rows(front, u, indices):
         return x
-    # unlike the ufunc itself, ufunc.at warns of a nan in an extremum
-    quiet = "ignore" if mode in ("minimum", "maximum") else None
-    with np.errstate(invalid=quiet):
+    if mode in ("minimum", "maximum"):  # unlike the ufunc itself, ufunc.at warns of a nan
+        quietly(combine_at, [_UFUNCS[mode], front, indices, u])
+    else:
         combine_at(_UFUNCS[mode], front, indices, u)
     return x
 

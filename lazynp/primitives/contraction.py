@@ -11,6 +11,7 @@ import numpy as np
 from lazynp._avals import Aval, In, aval_of, aval_of_operand
 from lazynp._fronts import in_front
 from lazynp._primitive import Primitive, Undefined
+from lazynp._quiet import quietly
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives._layout import reduce_by
 
@@ -251,8 +252,7 @@ dot_general = Primitive(
 
 
 def _dot_no_nan_reference(x: Any, y: Any, *, dimension_numbers: DimensionNumbers) -> Any:
-    with np.errstate(invalid="ignore"):
-        out = _dot_general_reference(x, y, dimension_numbers=dimension_numbers)
+    out = quietly(_dot_general_reference, [x, y], dimension_numbers=dimension_numbers)
     if (total := np.add.reduce(out, axis=None)) == total:  # quicker than to look for a nan
         return out
     lost = np.isnan(out)
@@ -266,9 +266,8 @@ def _dot_no_nan_reference(x: Any, y: Any, *, dimension_numbers: DimensionNumbers
     n = 1 + len(lb)
     right = right.reshape((*right.shape[:n], *(1 for _ in x_free), *right.shape[n:]))
     total = np.zeros_like(out)
-    with np.errstate(invalid="ignore"):
-        for row, column in zip(left, right, strict=True):
-            total += elementwise.multiply_no_nan.reference(row, column)
+    for row, column in zip(left, right, strict=True):
+        quietly(np.add, [total, elementwise.multiply_no_nan.reference(row, column), total])
     return np.where(lost, total, out)[()]
 
 

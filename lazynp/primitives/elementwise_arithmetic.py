@@ -13,6 +13,7 @@ from lazynp._cost import MEMORY_BOUND
 from lazynp._extents import broadcast_shapes
 from lazynp._fronts import in_front
 from lazynp._primitive import Primitive, Undefined
+from lazynp._quiet import quietly
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_casts import real_dtype
 from lazynp.primitives.elementwise_comparison import (
@@ -267,8 +268,7 @@ def _reciprocal(b: Any, x: Any) -> Any:
     if kind(x) == "f":
         return e.div(b, like(b, 1.0, x), x)
     dtype = x.aval.dtype
-    with np.errstate(all="ignore"):
-        of_zero = int(np.reciprocal(np.zeros(1, dtype))[0])
+    of_zero = int(quietly(np.reciprocal, [np.zeros(1, dtype)])[0])
     units = [(e.is_(b, x, "EQ", u), u) for u in ((1, -1) if dtype.kind == "i" else (1,))]
     return e.choose(b, like(b, 0, x), (e.is_(b, x, "EQ", 0), of_zero), *units)
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._quiet import quietly
+
 F2, F4, F8, C8, C16 = map(np.dtype, ("f2", "f4", "f8", "c8", "c16"))
 BOOL = np.dtype("?")
 Lower = Callable[..., Any]
@@ -46,9 +48,8 @@ def _added(b: Any, name: str, x: Any, y: Any) -> Any:
     if x.aval.dtype.kind != "c":
         known = b.static(x), b.static(y)
         if x.aval.dtype.kind == "f" and None not in known:  # XLA takes 0 + -0.0 for -0.0
-            u, v = map(x.aval.dtype.type, known)
-            with np.errstate(all="ignore"):
-                return like(b, u + v if name == "stablehlo.add" else u - v, x)
+            function = np.add if name == "stablehlo.add" else np.subtract
+            return like(b, quietly(function, list(map(x.aval.dtype.type, known))), x)
         return b.binary(name, b.hidden(x), b.hidden(y))
     parts = [[b.hidden(part(v)) for v in (x, y)] for part in (b.real, b.imag)]
     return b.complex(*[b.binary(name, u, v) for u, v in parts])

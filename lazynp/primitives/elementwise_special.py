@@ -12,6 +12,7 @@ from lazynp._avals import SCALAR_DTYPES
 from lazynp._cost import Cost
 from lazynp._later import scipy_special
 from lazynp._primitive import Primitive
+from lazynp._quiet import quietly
 from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_arithmetic import (
@@ -54,8 +55,8 @@ def special_row(
         dtype = resolve_dtypes(oracle, (*kinds, None))[-1]
         xs = tuple([np.asarray(x) for x in xs])
         function = getattr(scipy_special, of_scipy) if isinstance(of_scipy, str) else of_scipy
-        with np.errstate(all="ignore"):
-            return np.asarray(function(*[x.astype(np.float64) for x in xs])).astype(dtype)
+        made = quietly(function, [x.astype(np.float64) for x in xs])
+        return quietly(np.ndarray.astype, [np.asarray(made), dtype])
 
     return row(
         name,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval
+from lazynp._quiet import quietly
 from lazynp.transforms.control._state import session
 
 _ORDER = "biufc"
@@ -38,8 +39,7 @@ def lossy(x: Any, a: Aval, dtype: np.dtype[Any]) -> str:
 def _holds(number: Any, dtype: np.dtype[Any], exact: bool) -> bool:
     """exact: whether floats must not be rounded. (Under `jit`, they are of the lower precision.)"""
     try:
-        with np.errstate(all="ignore"):
-            made = dtype.type(number).item()
+        made = quietly(dtype.type, [number]).item()
     except OverflowError:
         return False
     if number != number or made == number:

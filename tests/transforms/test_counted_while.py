@@ -133,6 +133,26 @@ def to_a_value(x: Any) -> Any:
     return total, k, n
 
 
+def bound_by_an_inner_loop(x: Any) -> Any:
+    k, n, total = 0, 12, 0.0
+    while k < n:
+        total += x[k % 4]
+        for n in range(9 + k // 4, 10):
+            total -= 0.5 * n
+        k += 1
+    return total, k, n
+
+
+def stepped_in_two_ways(x: Any) -> Any:
+    k, total = 0, 0.0
+    while k < 30:
+        total += x[k % 4]
+        if k % 7 == 3:
+            k += 2
+        k += 1
+    return total, k
+
+
 def no_round(x: Any) -> Any:
     k = 7
     while k < 5:
@@ -161,7 +181,8 @@ def shapes_follow(x: Any) -> Any:
 
 PROGRAMS: list[Callable[[Any], Any]] = [
     up, up_by_three, down, nested, ended_early, returns_inside, passes_over, changes_the_bound,
-    grows_a_list, changes_its_counter, by_a_float, to_a_float, to_a_value, no_round, otherwise,
+    grows_a_list, changes_its_counter, by_a_float, to_a_float, to_a_value,
+    bound_by_an_inner_loop, stepped_in_two_ways, no_round, otherwise,
     shapes_follow,
 ]  # fmt: skip
 VALUES = [numpy.linspace(0, 5, 16), numpy.linspace(4, -1, 13), numpy.sin(numpy.arange(11.0)) * 2]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from lazynp.transforms.control._names import inside
+from lazynp.transforms.control._names import names
 
 _AHEAD = {ast.Lt: (1, 0), ast.LtE: (1, 1), ast.Gt: (-1, 0), ast.GtE: (-1, -1)}  # direction, beyond
 
@@ -33,33 +33,32 @@ def counting(s: ast.While, locals_: set[str]) -> Count | None:
     ahead = _AHEAD.get(type(test.ops[0]))
     if ahead is None or not isinstance(k, ast.Name) or k.id not in locals_:
         return None
-    step, last = _step(s.body, k.id, getattr(s, "stop", []))
-    if last is None or step * ahead[0] <= 0:
+    step, others = _step(s.body, k.id, getattr(s, "stop", []))
+    if step * ahead[0] <= 0:
         return None
-    stored = {n.id for n in inside(s.body) if isinstance(n, ast.Name) and n is not last
-              and isinstance(n.ctx, (ast.Store, ast.Del))}  # fmt: skip
-    stored |= {name for n in inside(s.body) if isinstance(n, ast.FunctionDef) for name in [n.name]}
+    stored = names(*others).stores
     lengths: list[ast.expr] = []
     if k.id in stored or not _is_steady(bound, stored | {k.id}, locals_, lengths):
         return None
     return Count(k.id, bound, ast.Tuple(lengths, ast.Load()), step, ahead[1])
 
 
-def _step(body: list[ast.stmt], k: str, flags: list[str]) -> tuple[int, ast.Name | None]:
-    """What the last statement adds to k, and its target. It may be guarded by flags of jumps that
-    end the loop.
+def _step(body: list[ast.stmt], k: str, flags: list[str]) -> tuple[int, list[ast.stmt]]:
+    """What the last statement adds to k, or 0, and the statements before it. It may be guarded by
+    flags of jumps that end the loop.
     """
-    last = body[-1] if body else None
+    before, last = body[:-1], body[-1] if body else None
     if isinstance(last, ast.If) and not last.orelse and _are_flags(last.test, flags):
-        return _step(last.body, k, flags)
+        step, others = _step(last.body, k, flags)
+        return step, [*before, *others]
     if not isinstance(last, ast.AugAssign) or not isinstance(last.target, ast.Name):
-        return 0, None
+        return 0, before
     by = last.value
     if last.target.id != k or not isinstance(by, ast.Constant) or type(by.value) is not int:
-        return 0, None
+        return 0, before
     if isinstance(last.op, (ast.Add, ast.Sub)):
-        return (by.value if isinstance(last.op, ast.Add) else -by.value), last.target
-    return 0, None
+        return (by.value if isinstance(last.op, ast.Add) else -by.value), before
+    return 0, before
 
 
 def _are_flags(test: ast.expr, flags: list[str]) -> bool:

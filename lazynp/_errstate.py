@@ -19,7 +19,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable
-from contextvars import ContextVar, Token
+from contextvars import ContextVar, Token, copy_context
 from typing import Any, TypeVar
 
 import numpy as np
@@ -182,8 +182,19 @@ def checked(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     log = _Log(modes, np.geterrcall())
     logged: Any = {k: "log" if m == "warn" else m for k, m in modes.items()}
-    with np.errstate(call=log, **logged):
-        return function(*args, **kwargs)
+    return _under(np.errstate(call=log, **logged), function, args, kwargs)
+
+
+def _under(state: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Call the function in this error state, in a context that is then discarded: an interrupt may
+    come when `__enter__` has set the state, and `__exit__` is not due yet.
+    """
+
+    def call() -> Any:
+        with state:
+            return function(*args, **kwargs)
+
+    return copy_context().run(call)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -198,8 +209,7 @@ def quiet(*kinds: str) -> Callable[[F], F]:
         def call(*args: Any, **kwargs: Any) -> Any:
             if not strict():
                 return function(*args, **kwargs)
-            with errstate(**ignored):
-                return function(*args, **kwargs)
+            return _under(errstate(**ignored), function, args, kwargs)
 
         return call  # type: ignore[return-value]
 

@@ -252,8 +252,8 @@ def _attach_scalar_operators() -> None:
             symbol=_CODES.get(name, "?"),
         )  # fmt: skip
         setattr(Scalar, f"__{name}__", single)
-    Scalar.__divmod__ = _divmod_of_scalars  # type: ignore[attr-defined]
-    Scalar.__rdivmod__ = _divmod_by_scalar  # type: ignore[attr-defined]
+    for name in ("__divmod__", "__rdivmod__"):
+        setattr(Scalar, name, _divmod_of(vars(Array)[name], name == "__rdivmod__"))
     for name, kind in (("bool", bool), ("int", int), ("float", float), ("index", operator.index)):
         convert = conversion_of(kind, METHODS[f"__{name}__"])
         setattr(Scalar, f"__{name}__", in_front("converted", convert, function=kind))
@@ -292,23 +292,19 @@ def _getitem_of_scalar(self: Scalar, index: Any) -> Any:
         raise IndexError("invalid index to scalar variable.") from None  # NumPy's words
 
 
-def _divmod_of_scalars(self: Scalar, other: Any) -> Any:
-    """By two operators that have fronts."""
-    if type(other) in _NUMBERS and not watched():
-        try:
-            return self // other, self % other
-        except TypeError:  # of a complex number
-            pass
-    return Array.__divmod__(self, other)  # type: ignore[attr-defined]
+def _divmod_of(general: Any, reflected: bool) -> Any:
+    """`divmod` of a Scalar and a number, by two operators that have fronts."""
 
+    def call(self: Scalar, other: Any) -> Any:
+        if type(other) in _NUMBERS and not watched():
+            x, y = (other, self) if reflected else (self, other)
+            try:
+                return x // y, x % y
+            except TypeError:  # of a complex number
+                pass
+        return general(self, other)
 
-def _divmod_by_scalar(self: Scalar, other: Any) -> Any:
-    if type(other) in _NUMBERS and not watched():
-        try:
-            return other // self, other % self
-        except TypeError:
-            pass
-    return Array.__rdivmod__(self, other)  # type: ignore[attr-defined]
+    return call
 
 
 def _hash(self: Scalar) -> int:

@@ -503,8 +503,8 @@ static PyObject *leaf(PyObject *value, PyObject *aval)
 
 static inline void drop_value(PyObject *value);
 
-/* Whether the collector sees an object of a class that it may see: CPython's own test, which has no
-   public name that is inlined. `the.heads` tells that the object's head is where this looks. */
+/* Hide an object from the collector. Most are hidden already, and the call would cost more than this
+   test, which is CPython's own and has no public name. `the.heads`: it looks at the right place. */
 static inline void untrack(PyObject *x)
 {
     if (!the.heads || ((const uintptr_t *)x)[-2])
@@ -594,19 +594,17 @@ static struct {
     PyObject *dead[NUMBERS_KEPT];
 } numbers[NUMBER_TYPES];
 
-/* Where NumPy's number has its value. */
+/* Where NumPy's number of a type that programs support has its value. */
 static inline void *inside(PyObject *number, int type)
 {
     switch (type) {
-    case NPY_LONGDOUBLE: return &PyArrayScalar_VAL(number, LongDouble);
-    case NPY_CLONGDOUBLE: return &PyArrayScalar_VAL(number, CLongDouble);
     case NPY_CDOUBLE: return &PyArrayScalar_VAL(number, CDouble);
     case NPY_CFLOAT: return &PyArrayScalar_VAL(number, CFloat);
     case NPY_FLOAT: return &PyArrayScalar_VAL(number, Float);
     case NPY_HALF: return &PyArrayScalar_VAL(number, Half);
     case NPY_INT: case NPY_UINT: return &PyArrayScalar_VAL(number, Int);
     case NPY_SHORT: case NPY_USHORT: return &PyArrayScalar_VAL(number, Short);
-    case NPY_BYTE: case NPY_UBYTE: case NPY_BOOL: return &PyArrayScalar_VAL(number, Byte);
+    case NPY_BYTE: case NPY_UBYTE: return &PyArrayScalar_VAL(number, Byte);
     default: return &PyArrayScalar_VAL(number, Double); /* 8 bytes */
     }
 }
@@ -834,23 +832,36 @@ static PyObject *recorded(PyObject *op, PyObject *args, int depth, PyObject *rec
 
 /* -- NumPy's kernels without its warnings: see `_quiet` ---------------------------------------- */
 
+/* Enter the context of a thread's `quiet`; return it, borrowed. NULL: it is in use. */
+static PyObject *enter_quiet(PyObject *call)
+{
+    PyObject *context = PyCFunction_Check(call) ? PyCFunction_GET_SELF(call) : NULL;
+    if (context && PyContext_CheckExact(context) && PyContext_Enter(context) == 0)
+        return context;
+    PyErr_Clear();
+    return NULL;
+}
+
+/* Leave it. An error that is set stays. */
+static void leave_quiet(PyObject *context)
+{
+    PyObject *error[3];
+    PyErr_Fetch(&error[0], &error[1], &error[2]);
+    if (PyContext_Exit(context) < 0)
+        PyErr_WriteUnraisable(context);
+    PyErr_Restore(error[0], error[1], error[2]);
+}
+
 /* Sets `*again` if the context is in use: then Python must make the call. */
 static PyObject *quiet_named(PyObject *call, PyObject *function, PyObject *const *values,
                              Py_ssize_t n, PyObject *names, int *again)
 {
-    PyObject *context = PyCFunction_Check(call) ? PyCFunction_GET_SELF(call) : NULL;
-    *again = !context || !PyContext_CheckExact(context) || PyContext_Enter(context) < 0;
-    if (*again) {
-        PyErr_Clear();
+    PyObject *context = enter_quiet(call), *result;
+    *again = !context;
+    if (!context)
         return NULL;
-    }
-    PyObject *result = PyObject_Vectorcall(function, values, n, names), *error[3];
-    if (!result)
-        PyErr_Fetch(&error[0], &error[1], &error[2]);
-    if (PyContext_Exit(context) < 0)
-        PyErr_WriteUnraisable(context);
-    if (!result)
-        PyErr_Restore(error[0], error[1], error[2]);
+    result = PyObject_Vectorcall(function, values, n, names);
+    leave_quiet(context);
     return result;
 }
 

@@ -18,20 +18,11 @@ static inline int as_place(PyObject *item, npy_intp *place)
         if (!item)
             return 0;
     }
-    if (!PyLong_CheckExact(item)) {
-        PyTypeObject *type = Py_TYPE(item);
-#define X(name)                                                                                    \
-    if (type == &Py##name##ArrType_Type) {                                                         \
-        *place = PyArrayScalar_VAL(item, name);                                                    \
-        return 1;                                                                                  \
-    }
-        X(Long) X(Int) X(UByte) X(UInt) X(Short) X(UShort) X(Byte)
-#undef X
+    long long value;
+    if (!as_integer(item, &value))
         return 0;
-    }
-    int overflow;
-    *place = PyLong_AsLongAndOverflow(item, &overflow);
-    return !overflow;
+    *place = (npy_intp)value;
+    return *place == value;
 }
 
 /* The number of a 0-d array of integers, borrowed; other items are returned as they are. */

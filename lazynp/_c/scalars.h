@@ -79,7 +79,8 @@ static inline int as_exact_double(PyObject *x, double *value)
     return 1;
 }
 
-/* The comparisons of two numbers of one C type. None is a result of NULL, without an error. */
+/* The comparisons of two numbers of one C type. Of other operators the result is NULL, without an
+   error. */
 #define COMPARISON_CASES(a, b)                                                                     \
     case '<': return scalar_of_truth(a < b);                                                       \
     case '>': return scalar_of_truth(a > b);                                                       \
@@ -89,6 +90,7 @@ static inline int as_exact_double(PyObject *x, double *value)
     case '!': return scalar_of_truth(a != b);                                                      \
     default: return NULL;
 
+/* The Scalar that a comparison of two ints of any types gives. NULL for other operators. */
 static inline PyObject *compared_integers(int code, long long a, long long b)
 {
     switch (code) {
@@ -96,7 +98,7 @@ static inline PyObject *compared_integers(int code, long long a, long long b)
     }
 }
 
-/* Of two float32s. */
+/* The Scalar that an operator gives of two float32s. NULL for other operators. */
 static inline PyObject *of_floats32(int code, float a, float b)
 {
     switch (code) {

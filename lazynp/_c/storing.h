@@ -348,7 +348,7 @@ static PyObject *apart(PyArrayObject *memory, PyObject *index, PyArrayObject *va
 }
 
 /* A tuple or list of numbers as NumPy has it, in a new tuple, if each suits the memory. It may hold
-   others, up to `depth` of them in each other. NULL: forward, or an error. */
+   lists, nested up to `depth`. NULL: forward, or an error. */
 static PyObject *numbers_of(PyArrayObject *memory, PyObject *values, int depth)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(values);
@@ -384,8 +384,9 @@ static int axes_selected(PyArrayObject *memory, PyObject *index)
     return axes;
 }
 
-/* The same, or as an array of that dtype if it holds arrays. NumPy refuses a list that is deeper than
-   the part is, but not an array with more axes; and ints that do not fit, but not an array of them. */
+/* The same, or an array of the memory's dtype if the list holds arrays. It must have that dtype, as
+   NumPy refuses ints of a list that do not fit; and no more axes than the index selects, as NumPy
+   refuses a list that nests deeper. Of an array, it accepts both. */
 static PyObject *numbers_in(PyArrayObject *memory, PyObject *index, PyObject *values, PyObject *now)
 {
     PyObject *new = numbers_of(memory, values, DEEPEST);
@@ -398,8 +399,8 @@ static PyObject *numbers_in(PyArrayObject *memory, PyObject *index, PyObject *va
     return new;
 }
 
-/* Whether NumPy casts this array for this memory, perhaps with a warning that is not shown. Of what
-   loses its imaginary part, Python warns. */
+/* Whether NumPy casts this array to the dtype of this memory. It may warn, which is not shown. Where an
+   imaginary part is lost, Python warns, so that is not done here. */
 static int is_cast(PyArrayObject *memory, PyObject *value)
 {
     int from, to = PyArray_TYPE(memory);
@@ -413,17 +414,11 @@ static int is_cast(PyArrayObject *memory, PyObject *value)
 /* `memory[where] = value` without NumPy's warnings. 1: the context is in use. */
 static int set_quietly(PyArrayObject *memory, PyObject *where, PyObject *value, PyObject *now)
 {
-    PyObject *call = OF(now, Recorder, quiet), *error[3];
-    PyObject *context = PyCFunction_Check(call) ? PyCFunction_GET_SELF(call) : NULL;
-    if (!context || !PyContext_CheckExact(context) || PyContext_Enter(context) < 0) {
-        PyErr_Clear();
+    PyObject *context = enter_quiet(OF(now, Recorder, quiet));
+    if (!context)
         return 1;
-    }
     int failed = PyObject_SetItem((PyObject *)memory, where, value);
-    PyErr_Fetch(&error[0], &error[1], &error[2]);
-    if (PyContext_Exit(context) < 0)
-        PyErr_WriteUnraisable(context);
-    PyErr_Restore(error[0], error[1], error[2]);
+    leave_quiet(context);
     return failed;
 }
 

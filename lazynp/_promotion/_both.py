@@ -17,9 +17,7 @@ from lazynp._promotion._given import Given
 from lazynp._promotion._program import Program
 from lazynp.transforms.control import CannotStage
 
-LOST = 1.1  # of Python's time: a long run like this needs no other
-_RUNS = 3  # besides the first one: the machine may be busy with something else
-_LONG = 0.1  # seconds of Python: so noise matters less, and runs cost more
+_PATIENCE = 0.1  # seconds beyond four times Python's time: then it has lost
 
 
 def first_run(
@@ -42,19 +40,20 @@ def first_run(
 
 
 def later_runs(
-    program: Program, given: Given, more: list[Any], seconds: float, python: float
+    program: Program, given: Given, more: list[Any], seconds: float, python: float, most: int
 ) -> float:
     """Run it again, until it is clear whether it wins; the seconds that the last run takes.
 
-    more: copies of the arguments for one run. seconds: of the first run. python: Python's.
+    more: copies of the arguments for one run. seconds: of the first run. python: Python's. most:
+    runs.
     """
-    for left in reversed(range(1 if python > _LONG else _RUNS)):
+    for left in reversed(range(most)):
         if not more:
             break
         again = copies(more[0], written=program.written) if left else more[0]
         begin = _clock.now()
         program(again, given.originals, given.objects)
         seconds = _clock.since(begin)
-        if seconds <= FASTER * python or seconds > 4 * python + _LONG:
+        if seconds <= FASTER * python or seconds > 4 * python + _PATIENCE:
             break
     return seconds

@@ -17,7 +17,7 @@ from lazynp import lowering
 from lazynp._config import config
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
-from lazynp._promotion._both import LOST, first_run, later_runs
+from lazynp._promotion._both import first_run, later_runs
 from lazynp._promotion._budget import Later, budget, lost_to_python
 from lazynp._promotion._copies import computed, copies
 from lazynp._promotion._gains import FASTER, HOPELESS, Slower
@@ -36,6 +36,8 @@ from lazynp.transforms.control import CannotStage, TooLong
 SECONDS = 0.1  # of Python, before the function is traced for arguments like these
 _SURE = 0.6  # of Python's time: a program that takes longer, but wins, has a second trial
 _SURE_LONG = 0.75  # the same where a call takes long: noise matters less, a second trial costs more
+_RUNS = 3  # of a program in its trial, besides the first: the machine may be busy with others
+_LOST = 1.1  # of Python's time: a long run like this needs no other
 _UNSURE = 4  # calls that it runs before that
 _CALLS = 16  # after so many, those that are too short to be worth it are given up
 _CASES = 8  # kinds of arguments that are followed at once
@@ -427,11 +429,12 @@ class Trials:
                     return want
                 raise CannotStage(_CHANGED)
             case.check_hope(program)
-            sure = _SURE_LONG if python > SECONDS else _SURE
+            # in long calls, noise matters less, and runs cost more
+            sure, most = (_SURE_LONG, 1) if python > SECONDS else (_SURE, _RUNS)
             run = partial(case.first_run, program)
             compiled = quietly(first_run, [run, given, first, want, before])
-            if python <= SECONDS or sure * python < compiled <= LOST * python:
-                compiled = quietly(later_runs, [program, given, more, compiled, python])
+            if most > 1 or sure * python < compiled <= _LOST * python:
+                compiled = quietly(later_runs, [program, given, more, compiled, python, most])
             if compiled > FASTER * python:
                 raise Slower(f"it takes {compiled / python:.1f} of Python's time")
             if case.wins(program, compiled <= sure * python):

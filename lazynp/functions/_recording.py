@@ -296,12 +296,9 @@ def done_first(
         a, b = plain_operand(x), plain_operand(y)
         if a is None or b is None or type(a) is bool or type(b) is bool:
             return None
-        key = known(a), known(b)
-        if type(a) is list and key[0].dtype.kind == "b":  # type: ignore[union-attr]
+        if type(a) is list and known(a).dtype.kind == "b":  # type: ignore[union-attr]
             return None  # the dtype of the square differs from that of the cube
-        entry = entries.get(key) or entries.put(key, Entry())
-        out = done_at_once(entry, function, (a, b), local.recorder)
-        return None if out is None else _ordered(out, (x, y))
+        return _met_at_once(entries, function, (x, y), (a, b))
 
     return in_front(
         "elementwise", call, function=function, entries=entries, operands=2, swap=swap, **more
@@ -333,13 +330,18 @@ def owners_first(slow: Slow, function: np.ufunc) -> Slow:
         operands = tuple([plain_operand(x) for x in xs])
         if not all([type(o) is float or type(o) is list and _is_float(o) for o in operands]):
             return None
-        known_as = tuple([known(o) for o in operands])
-        key = known_as if len(xs) > 1 else known_as[0]
-        entry = entries.get(key) or entries.put(key, Entry())
-        out = done_at_once(entry, function, operands, local.recorder)
-        return None if out is None else _ordered(out, xs)
+        return _met_at_once(entries, function, xs, operands)
 
     return in_front("elementwise", call, function=function, entries=entries, operands=function.nin)
+
+
+def _met_at_once(entries: Entries, function: Any, xs: tuple[Any, ...], operands: Any) -> Any:
+    """`done_at_once`, with the entry of these operands; C finds it under the same key."""
+    kinds: Any = tuple([known(o) for o in operands])
+    key = kinds if len(kinds) > 1 else kinds[0]
+    entry = entries.get(key) or entries.put(key, Entry())
+    out = done_at_once(entry, function, operands, local.recorder)
+    return None if out is None else _ordered(out, xs)
 
 
 def _is_float(node: Node) -> bool:

@@ -30,22 +30,19 @@ class Record(np.void):
         return np.array(np.void.item(self), np.dtype((np.void, own)))[()]
 
     def _name(self, key: Any) -> str:
+        if isinstance(key, str):
+            return key
         names: Any = self.dtype.names
-        if not isinstance(key, str) and not -len(names) <= key < len(names):
+        if not -len(names) <= key < len(names):
             raise IndexError(f"invalid index ({key})")
-        return key if isinstance(key, str) else names[key]
+        return names[key]
 
     def __getitem__(self, key: Any) -> Any:
-        if type(key) is str and self._array is not None:
-            return self._array[key][self._index]
         if not isinstance(key, (str, int, np.integer)):
             return self._fresh()[key]
         return self._field(self._name(key))[self._index]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if type(key) is str and self._array is not None:
-            self._array[key][self._index] = value
-            return
         self._field(self._name(key))[self._index] = value
 
     def __iter__(self) -> Iterator[Any]:

@@ -171,8 +171,8 @@ class Selection:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
-            "what a traced mask selects is no array that can be written: copy it first "
-            "(y = x[mask].copy(), y[i] = ...), or write x[mask] itself"
+            "x[mask] cannot be written while the mask is only traced: copy it first "
+            "(y = x[mask].copy(), y[i] = ...), or assign to x[mask] itself"
         )
 
     __len__ = __iter__ = __bool__ = __float__ = __int__ = unknown

@@ -12,6 +12,7 @@ import numpy
 import scipy
 
 import lazynp as np
+from lazynp._quiet import quietly
 from lazynp.interop._calls import inexact, only, refuse, stacked
 from lazynp.interop._matrix_functions import factored, order_of
 from lazynp.primitives.linear_algebra import triangular_solve
@@ -290,8 +291,7 @@ def _signs(v: Any, a: Any, b: Any, lower: bool, subset: Any) -> Any:
             gram = v[i].conj() if b is None else _full(b[i], lower).conj() @ v[i].conj()
             inner = (gram * ours).sum(0)
             size = numpy.abs(inner)
-            with numpy.errstate(invalid="ignore", divide="ignore"):
-                out[i] = numpy.where(size > 0.5, inner / size, 1.0)
+            out[i] = numpy.where(size > 0.5, quietly(numpy.divide, [inner, size]), 1.0)
         return out
 
     operands = [np.stop_gradient(x) for x in (v, a, b) if x is not None]

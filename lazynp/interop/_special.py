@@ -15,6 +15,7 @@ import scipy
 
 import lazynp as np
 from lazynp._primitive import Primitive
+from lazynp._quiet import quietly
 from lazynp.functions._checks import refuse as check
 from lazynp.interop._calls import on_host, only
 
@@ -32,8 +33,7 @@ def _reference(*xs: Any, name: str, effect: bool) -> tuple[Any, ...]:
         xs = (*xs[:i], numpy.real(xs[i]).astype(numpy.int64), *xs[i + 1 :])
     called, _, place = name.partition(" ")
     function = OWN.get(called) or getattr(scipy.special, called)
-    with numpy.errstate(all="ignore"):
-        out = function(*xs)
+    out: Any = quietly(function, list(xs))
     return (numpy.asarray(out[int(place)] if place else out),)
 
 

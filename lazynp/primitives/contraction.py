@@ -265,10 +265,14 @@ def _dot_no_nan_reference(x: Any, y: Any, *, dimension_numbers: DimensionNumbers
     left = left.reshape((*left.shape, *(1 for _ in y_free)))
     n = 1 + len(lb)
     right = right.reshape((*right.shape[:n], *(1 for _ in x_free), *right.shape[n:]))
-    total = np.zeros_like(out)
+    return np.where(lost, quietly(_outer_sum, [left, right, np.zeros_like(out)]), out)[()]
+
+
+def _outer_sum(left: Any, right: Any, total: Any) -> Any:
+    """The sum over the first axis, added to `total`, term by term."""
     for row, column in zip(left, right, strict=True):
-        quietly(np.add, [total, elementwise.multiply_no_nan.reference(row, column), total])
-    return np.where(lost, total, out)[()]
+        total += elementwise.multiply_no_nan.reference(row, column)
+    return total
 
 
 def _dot_no_nan_lower(b: Any, x: Any, y: Any, *, dimension_numbers: DimensionNumbers) -> Any:

@@ -55,8 +55,8 @@ def special_row(
         dtype = resolve_dtypes(oracle, (*kinds, None))[-1]
         xs = tuple([np.asarray(x) for x in xs])
         function = getattr(scipy_special, of_scipy) if isinstance(of_scipy, str) else of_scipy
-        made = quietly(function, [x.astype(np.float64) for x in xs])
-        return quietly(np.ndarray.astype, [np.asarray(made), dtype])
+        return quietly(lambda *xs: np.asarray(function(*xs)).astype(dtype),
+                       [x.astype(np.float64) for x in xs])  # fmt: skip
 
     return row(
         name,

@@ -350,8 +350,7 @@ def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], valu
             leaves[i] = leaves[kind[1]]
         elif kind[0] == "part":
             leaves[i] = _delivered(("view", leaves[kind[1]], *kind[2:]), None, owners, places)
-    while leaves and traced.outs[len(leaves) - 1][0] == "owner":
-        leaves.pop()
+    del leaves[sum(kind[0] != "owner" for kind in traced.outs) :]
     if traced.changes:
         new = leaves[count(traced.tree) :]
         put_back(traced.changes, given.tree, new, traced.what)

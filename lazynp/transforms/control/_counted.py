@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp.transforms.control._loops import for_, while_
+from lazynp.transforms.control._loops import Applied, for_, while_
 from lazynp.transforms.control._sequences import sequence
 from lazynp.transforms.control._state import bind, cells_of, undecided, value_of
 
@@ -31,22 +31,10 @@ def counted(
             if ends is None and type(start) is int and type(end) is int:
                 bind(cell, start + step * len(range(start, end, step)))  # known, as before
             return
-    while_(test, _AtPresent(body, cell), *facts)
+    while_(test, Applied(body, lambda: value_of(cell)), *facts)
 
 
 def _is_integer(x: Any) -> bool:
     if type(x) is int:
         return True
     return undecided(x) and isinstance(x, Array) and not x.ndim and x.dtype.kind in "iu"
-
-
-class _AtPresent:
-    """The body for the present value of the variable that counts."""
-
-    def __init__(self, body: Any, cell: Any) -> None:
-        self._body, self._cell = body, cell
-        self.__code__, self.__closure__ = body.__code__, body.__closure__
-        self.__kwdefaults__, self.__globals__ = body.__kwdefaults__, body.__globals__
-
-    def __call__(self) -> None:
-        self._body(value_of(self._cell))

@@ -387,19 +387,19 @@ def _guarded(
     def nothing() -> None:
         pass
 
-    branch(going, _Applied(body, item), nothing, names, written, line)
+    branch(going, Applied(body, lambda: item), nothing, names, written, line)
 
 
-class _Applied:
-    """A body without its argument; its variables are those of the body."""
+class Applied:
+    """A body without its argument, which `item` gives; its variables are those of the body."""
 
-    def __init__(self, body: Any, item: Any) -> None:
+    def __init__(self, body: Any, item: Callable[[], Any]) -> None:
         self._body, self._item = body, item
         self.__code__, self.__closure__ = body.__code__, body.__closure__
         self.__kwdefaults__ = body.__kwdefaults__
 
     def __call__(self) -> None:
-        self._body(self._item)
+        self._body(self._item())
 
 
 def while_(

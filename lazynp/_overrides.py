@@ -47,7 +47,18 @@ def has_methods(x: Any) -> bool:
         return False
     if hasattr(kind, "__array_priority__"):
         return True
-    return hasattr(kind, "__array__") and any([hasattr(kind, name) for name in _DECIDING])
+    if kind.__module__ in _OF_NUMBERS:  # the methods of these do something else
+        return False
+    return takes_ufuncs(x) or any([hasattr(kind, name) for name in _DECIDING])
+
+
+def takes_ufuncs(x: Any) -> bool:
+    """Whether the object has its own `__array_ufunc__`, not that of NumPy's arrays."""
+    method = getattr(type(x), "__array_ufunc__", None)
+    return method is not None and method is not np.ndarray.__array_ufunc__
+
+
+_OF_NUMBERS = {"builtins", "datetime", "decimal"}
 
 
 # what NumPy's functions look for: their methods, of which a class that has any has one of these;

@@ -160,6 +160,14 @@ class InPlaceWriter(Writer):
             return f"np.{self.random.choice(_UNARY)}({y}, out={target}{option})"
         return f"np.{self.random.choice(_BINARY)}({y}, {z}, out={target}{option})"
 
+    def has_name(self, array: numpy.ndarray) -> bool:
+        return any(array is named for named in self.space.values())
+
+    def has_both_zeros(self, name: str) -> bool:
+        x = self.space[name]
+        parts = [x.real, x.imag] if x.dtype.kind == "c" else [x] if x.dtype.kind == "f" else []
+        return any(len(set(numpy.signbit(part[part == 0]).tolist())) == 2 for part in parts)
+
     def truth(self, name: str) -> str:
         shape = self.space[name].shape
         masks = self.arrays(lambda v: v.dtype == bool and v.shape == shape)
@@ -202,8 +210,13 @@ class InPlaceWriter(Writer):
         shares = any(not s and n > 1 for s, n in zip(self.space[x].strides, self.space[x].shape))
         if form == "{0}.flags.writeable = True" and shares:
             return ""  # elements share memory: see docs/reliability.md
+        base = self.space[x].base
+        if form == "{0}.flags.writeable = True" and not (base is None or self.has_name(base)):
+            return ""  # some results of NumPy's, as that of `roll`, are views of a writable array
         if "setfield" in form and self.space[x].dtype.kind in "fc":
             return ""  # subnormal numbers, which compiled programs flush
+        if "sort" in form and self.has_both_zeros(x):
+            return ""  # their order depends on the instructions that NumPy finds in the processor
         shape = self.random.choice([*_SHAPES, self.space[x].size])
         pick = self.index_array(self.space[x].size, valid=True)
         value = self.value(x)

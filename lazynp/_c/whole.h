@@ -432,8 +432,10 @@ static inline int is_sole(PyObject *array)
 }
 
 /* Whether the result goes into an argument. */
-static int has_out(PyObject *const *args, Py_ssize_t n, PyObject *names)
+static int has_out(PyObject *function, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
+    if (Py_IS_TYPE(function, &PyUFunc_Type) && n > ((PyUFuncObject *)function)->nin)
+        return 1;
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++)
         if (args[n + i] != Py_None &&
             PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "out") == 0)
@@ -450,7 +452,7 @@ static PyObject *hosted(PyObject *self, PyObject *const *args, size_t nargsf, Py
     Py_ssize_t all = n + (names ? PyTuple_GET_SIZE(names) : 0), made = 0;
     PyObject *values[MOST_ARGUMENTS], *result = NULL, *out = NULL;
     int may = all <= MOST_ARGUMENTS && nothing_staged() && PyTuple_CheckExact(front->hooks) &&
-              !has_out(args, n, names);
+              !has_out(front->function, args, n, names);
     for (Py_ssize_t i = 0; may && i < PyTuple_GET_SIZE(front->hooks); i++)
         may = PyObject_IsTrue(PyTuple_GET_ITEM(front->hooks, i)) == 0;
     while (may && made < all && (values[made] = plain_argument(args[made], DEEPEST)))

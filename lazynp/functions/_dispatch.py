@@ -11,7 +11,14 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, array_of, new_array
 from lazynp._fronts import in_front_too
-from lazynp._overrides import Overridden, catching, has_methods, overrides, settled
+from lazynp._overrides import (
+    Overridden,
+    catching,
+    has_methods,
+    overrides,
+    settled,
+    takes_ufuncs,
+)
 from lazynp._tree import tree_flatten
 from lazynp.functions._foreign import by_numpy, elements, wrapped
 from lazynp.functions._subclass import SIMPLE, Subclass, is_derived, of_class, stripped
@@ -96,7 +103,11 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
             return _of_derived(public, function, operand, args, kwargs)
         if has_methods(operand) and not overrides(operand):
             name = function.__name__
-            if not args or args[0] is not operand or not hasattr(operand, _METHODS.get(name, name)):
+            of_ufunc = name in _OF_UFUNCS and takes_ufuncs(operand)
+            has = of_ufunc or hasattr(operand, _METHODS.get(name, name))
+            if not args or args[0] is not operand or not has:
+                if not hasattr(operand, "__array__"):
+                    return _as_any_object(function, args, kwargs)
                 result = public(
                     *map(_converted, args), **{k: _converted(v) for k, v in kwargs.items()}
                 )
@@ -238,7 +249,12 @@ def _of_class(result: Any, x: Any) -> Any:
     return of_class(type(x), result, x) if type(result) is NDArray else result
 
 
-settled.add(_by_class.__code__)
+def _as_any_object(function: Any, args: Any, kwargs: Any) -> Any:
+    """Call it with an object that has methods, but not this one."""
+    return function(*args, **kwargs)
+
+
+settled |= {_by_class.__code__, _as_any_object.__code__}
 
 
 def _stripped(tree: Any) -> Any:

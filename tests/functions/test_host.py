@@ -38,3 +38,13 @@ def test_generators_fill_memory_as_it_lies(method: str, name: str, execution: An
 
     with lazynp.config(execution=execution):
         assert outcome(lazynp) == outcome(numpy)
+
+
+@pytest.mark.parametrize("name", ["isalpha", "isdigit", "str_len", "isspace"])
+def test_positional_out_of_functions_of_text(name: str) -> None:
+    def outcome(np: Any) -> Any:
+        out = np.zeros(3, int if name == "str_len" else bool)
+        assert getattr(np.strings, name)(np.array(["ab", "1", " "]), out) is out
+        return out.tolist()
+
+    assert outcome(lazynp) == outcome(numpy)

@@ -66,9 +66,10 @@ def own_arrays(cells: Mapping[str, Any], among: Container[int]) -> dict[int, int
     }  # fmt: skip
 
 
-def let_go(private: Mapping[str, int], names: Sequence[str], sides: Sequence[Any]) -> None:
-    """An array that one variable alone held counts as new, if the branches bind that variable anew
-    and each leaves the array in one variable at most: after them, nobody has the old one.
+def let_go(private: Mapping[str, int], names: Container[str], sides: Sequence[Any]) -> None:
+    """An array that one variable alone held counts as new, if the branches bind that variable anew,
+    or nothing reads it after them, and each leaves the array in one variable at most: after them,
+    nobody has the old one.
     """
     for name, x in private.items():
         if name in names and all(side.count_of(x) <= 1 for side in sides):

@@ -111,13 +111,15 @@ class _Side:
 
 def branch(
     test: Any, then: Callable[[], Any], other: Callable[[], Any], names: tuple[str, ...],
-    written: tuple[str, ...], line: int,
+    written: tuple[str, ...], line: int, dead: tuple[str, ...] = (),
 ) -> None:  # fmt: skip
-    """`if test: ... else: ...`. names: what is read afterwards of what a branch binds."""
+    """`if test: ... else: ...`. names: what is read afterwards of what a branch binds. dead: what a
+    branch reads, and nothing reads afterwards.
+    """
     test = _known(test)
     if undecided(test):
         cells = cells_of(then, other)
-        _decided(test, then, other, cells, names, written, line)
+        _decided(test, then, other, cells, names, written, line, dead=dead)
     else:
         (then if test else other)()
 
@@ -217,7 +219,7 @@ def result(returned: Any, value: Callable[[], Any], ends: bool, line: int) -> An
 
 def _decided(
     test: Any, then: Any, other: Any, cells: Cells, names: Sequence[str], written: Sequence[str],
-    line: int, maybe: bool = False,
+    line: int, maybe: bool = False, dead: Sequence[str] = (),
 ) -> Any:  # fmt: skip
     predicate = truth(test)
     alone, private = held_alone(cells), private_arrays(cells)
@@ -230,7 +232,7 @@ def _decided(
         if side.raised is not None:
             check_raised(bad, side.raised)
             return rest()
-    let_go(private, names, sides)
+    let_go(private, {*names, *dead}, sides)
     refuse_aliases(sides, cells, names, written, line)
     made, optional = sides[0].made | sides[1].made, optional_of(then, other)
     plan = [

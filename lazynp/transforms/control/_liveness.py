@@ -29,6 +29,10 @@ class Liveness:
         """The names that they bind."""
         return set().union(*(self.names(n).stores for n in nodes))
 
+    def loads(self, *nodes: ast.AST) -> set[str]:
+        """The names that they read."""
+        return set().union(*(self.names(n).loads for n in nodes))
+
     def before(self, statements: Sequence[ast.stmt], live: set[str]) -> set[str]:
         """The names that are read from the first statement on. live: those read afterwards."""
         for s in reversed(statements):

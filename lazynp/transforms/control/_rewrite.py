@@ -194,12 +194,12 @@ class _Function:
     def _if(self, s: ast.If, live: set[str]) -> list[ast.stmt]:
         self._parts += 1
         body, orelse = self._block(s.body, live), self._block(s.orelse, live)
-        stores = self._live.stores(*s.body, *s.orelse)
+        stores, loads = self._live.stores(*s.body, *s.orelse), self._live.loads(*s.body, *s.orelse)
         then, other = f".then{self._parts}", f".else{self._parts}"
         written = self._written & (stores | live)
         made = call(
-            "branch", self._test(s.test), name(then), name(other),
-            constant(stores & live), constant(written), ast.Constant(s.lineno),
+            "branch", self._test(s.test), name(then), name(other), constant(stores & live),
+            constant(written), ast.Constant(s.lineno), constant((loads & self._locals) - live),
         )  # fmt: skip
         functions = [self._inner(then, body, stores, s), self._inner(other, orelse, stores, s)]
         return [*functions, located(ast.Expr(made), s)]

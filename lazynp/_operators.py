@@ -178,6 +178,13 @@ def _in_place_of_part(function: Any) -> Any:
     return operate
 
 
+def _in_place_of_selection(function: Any) -> Any:
+    def operate(self: Selection, other: Any) -> Any:
+        return self.changed_by(function, other)
+
+    return operate
+
+
 def _calling(function: Any, reflected: bool = False) -> Any:
     def operate(x: Any, *others: Any) -> Any:
         return function(*others, x) if reflected else function(x, *others)
@@ -208,6 +215,7 @@ def attach_operators() -> None:
                     setattr(unsized, f"__r{name}__", with_size(reflected, reflected))
             if name in _BINARY:
                 setattr(Part, f"__i{name}__", _in_place_of_part(function))
+                setattr(Selection, f"__i{name}__", _in_place_of_selection(function))
     Array.__matmul__ = in_front(  # type: ignore[attr-defined]
         "of_arrays", _matmul_operator, function=products.matmul_operator
     )

@@ -224,7 +224,8 @@ def _product_of_selections(self: Selection, a: Any, b: Any) -> Any:
     """Of two vectors that one mask selects."""
     if not all(type(x) is Selection and x.ndim == 1 for x in (a, b)):
         return self.unknown()
-    return ufuncs.multiply(a, b).sum()
+    product = ufuncs.multiply(a, b)
+    return product.sum(dtype=product.dtype)
 
 
 def selection_function(self: Selection, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -262,7 +263,8 @@ def _extremum(name: str) -> Any:
     def reduce(self: Selection, axis: Any = None, **options: Any) -> Any:
         if self.dtype.kind == "c":
             self.unknown()
-        refuse(ufuncs.logical_not(reductions.any(self.mask)), ValueError, message)
+        if "initial" not in options and self.covers(axis):
+            refuse(ufuncs.logical_not(reductions.any(self.mask)), ValueError, message)
         options.setdefault("initial", least(self.dtype, name))
         return self.reduced(function, axis, options)
 

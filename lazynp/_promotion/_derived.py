@@ -112,8 +112,8 @@ def _nothing(*args: Any, **kwargs: Any) -> Any:
 class _Pure(Results):
     """The results of a program that changes nothing. They are arrays, as derivatives are."""
 
-    def __init__(self, again: AgainCall, out: Any) -> None:
-        super().__init__(again, out)
+    def __init__(self, again: AgainCall, out: Any, of_loop: bool = False) -> None:
+        super().__init__(again, out, of_loop)
         if self.changes:
             raise CannotStage(f"sets the attribute `{self.changes[0][1]}`")
         if again.rebound:

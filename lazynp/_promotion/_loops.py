@@ -20,7 +20,14 @@ from lazynp._dataclass import dataclass, field
 from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
 from lazynp._promotion._blocks import without_blocks
-from lazynp._promotion._exchanges import LEAVES, STOP, fresh, seconds, without_exchanges
+from lazynp._promotion._exchanges import (
+    LEAVES,
+    STOP,
+    fresh,
+    renewed,
+    seconds,
+    without_exchanges,
+)
 from lazynp._promotion._histories import Rewriting, Site
 from lazynp._promotion._paths import appending, grown, joins_in, root_of
 from lazynp._promotion._tails import is_tail, tails_of, with_tails
@@ -55,11 +62,11 @@ SUSPENDED = (  # flags of code that gives up its frame before it ends
 class Loop:
     """A loop. depth: the values on the frame's stack below its own: of `for` loops and
     `with` around it. stored: names that a round may bind, in Python. read: names that the program
-    takes. carried: those that it gives back, because a later round may read them. aliased: those
-    that may get a second name; renewed: ... that each round must bind to another array. written:
-    those of arrays that are written in place. always: those that each round binds, and that are not
-    written. variables: those of the loop; counters: numbers
-    among them.
+    takes. carried: those that it gives back, because a later round may read them; staying: of
+    these, those that a round may leave as they are. aliased: those that may get a second name;
+    renewed: ... that each round must bind to another array. written: those of arrays that are
+    written in place. always: those that each round binds, and that are not written. variables:
+    those of the loop; counters: numbers among them.
     events: the tests by which a round has effects, each with its names. stops: whether a program
     may stop before the last of its rounds; wary: at any `if` that calls something. left_early: how
     often it has ended during a trial. rounds: the bodies of so many rounds that exchanged names
@@ -84,6 +91,7 @@ class Loop:
     stored: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
     carried: tuple[str, ...] = ()
+    staying: set[str] = field(default_factory=set)
     aliased: set[str] = field(default_factory=set)
     renewed: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
@@ -365,7 +373,7 @@ def describe(loop: Loop, lists: set[str], wary: bool = False, rate: float = 0.0)
     inside = names(*body)
     new = loop.variables | fresh(loop.rounds[0], loop.variables) - exchanged
     loop.carried = tuple(sorted(n for n in inside.stores - new if n[0] != "."))
-    loop.written = inside.written
+    loop.written, loop.staying = inside.written, set(loop.carried) - renewed(body)
     loop.aliased, loop.renewed = seconds(loop.rounds, new, inside.written)
     loop.flags = set(loop.carried) - _others(body)
     loop.read = {n for n in (inside.loads | inside.stores) - new if n[0] != "."}

@@ -256,7 +256,7 @@ class Program:
         if any(leaves[i]._node is not n for i, n in zip(self._template.apart, before, strict=True)):
             raise CannotStage("writes an array of NumPy's, or memory that another argument shows")
         again.kept += [x for c in self.guards.constants for x in c.objects]
-        self._results = self.results(again, out)
+        self._results = self.results(again, out, not self._in_calls)
         self.replaced = self._results.replaced_numbers(again)
         return list(self._results.values)
 

@@ -12,7 +12,7 @@ from lazynp._promotion._objects import MISSING
 from lazynp._promotion._template import Again
 from lazynp.functions._nested import as_row
 from lazynp.transforms._stack import node_of, result_handle
-from lazynp.transforms.control import CannotStage
+from lazynp.transforms.control import CannotStage, session
 
 _FIXED = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
 _KINDS = {"b": bool, "i": int, "f": float, "c": complex}
@@ -37,8 +37,10 @@ class Results:
     program computes, each once.
     """
 
-    def __init__(self, again: Again, out: Any) -> None:
+    def __init__(self, again: Again, out: Any, of_loop: bool = False) -> None:
+        """of_loop: variables of a frame, which may hold what a branch chooses."""
         self.values: list[Any] = []
+        self._of_loop = of_loop
         self._known: dict[int, Any] = {id(x): ("given", i) for i, x in enumerate(again.leaves)}
         self._known.update({id(x): ("object", k) for k, x in enumerate(again.objects)})
         self._known.update({id(x): ("mutable",) for x in again.kept})
@@ -129,6 +131,9 @@ class Results:
         place = len(self.values) - 1
         if type(x) is Scalar:
             return self._number(x, place)
+        picked = session.pick_of(x) is not None or session.pick_of(x._owner()) is not None
+        if picked and not self._of_loop:
+            raise CannotStage("gives back, or keeps, an array that a branch chooses")
         owner = id(x._owner())
         if owner in self._compact:
             raise CannotStage("gives back a view of a view")

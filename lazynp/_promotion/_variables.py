@@ -58,6 +58,7 @@ class Variables:
         self.boxes = Boxes(moving or frozenset(), growing(loop.body), grown)
         self.shared = _held(loop, frame, found)
         _refuse_names(loop, frame)
+        _refuse_others(loop, frame, found)
         for name, value in found.items():
             if is_tail(name) and type(value) is NDArray:
                 raise CannotStage(f"reads `{name}`, an array of a list")
@@ -223,6 +224,20 @@ def _refuse_names(loop: Loop, frame: FrameType) -> None:
     for name in sorted(loop.aliased):
         if type(value_of(name, frame)) is NDArray:
             raise CannotStage(f"a branch may give the array `{name}` another name")
+
+
+def _refuse_others(loop: Loop, frame: FrameType, found: dict[str, Any]) -> None:
+    """If no branch binds a variable to another array, it has the one that it had: the program would
+    give it a copy. Nobody sees that if only variables that the loop binds refer to the array. (To
+    lists, `_histories` gives the same array.)
+    """
+    for name in loop.staying - loop.written - {site.name for site in loop.sites}:
+        if type(found.get(name)) is not NDArray or sys.getrefcount(found[name]) == _ALONE:
+            continue
+        names = sum([value_of(n, frame) is found[name] for n in loop.stored])
+        names += sum([v is found[name] for n, v in found.items() if n in loop.stored])
+        if sys.getrefcount(found[name]) > names + 1:
+            raise CannotStage(f"`{name}` may stay an array that has another name")
 
 
 class Constant:

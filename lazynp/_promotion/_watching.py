@@ -89,7 +89,7 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
         return True
     watch = loop.watch
     watched = watch is not None and watch.of is iterator
-    named = sys.getrefcount(iterator) > _ALONE + watched and type(iterator) is not _RANGE
+    named = sys.getrefcount(iterator) > _ALONE + watched
     source = None if named else source_of(iterator)
     if source is None:
         _tell(loop, code, f"it is over a {type(iterator).__name__}")

@@ -390,12 +390,15 @@ def created(
 
 FEW = 1 << 12  # elements of a list
 FILLED = 1 << 15  # elements of an array that is filled at once
+_AXES = 64  # that an array may have
 
 
 def _is_small(shape: Any) -> bool:
     if type(shape) is int:
         return shape <= FILLED
     if type(shape) is tuple or type(shape) is list:
+        if len(shape) > _AXES and type(shape[0]) is int:  # elements
+            return len(shape) <= FEW
         size = 1
         for n in shape:
             if type(n) is not int:  # elements, or rows of unknown length

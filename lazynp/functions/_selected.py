@@ -31,15 +31,29 @@ class Selection:
 
     It holds all elements of the array, with 1 in place of unselected ones. There, functions and
     their derivatives are defined; the derivatives are multiplied by zero later.
+
+    What needs the number of elements, or writes them, makes an array of them, once. After a write
+    to that array, or to a view of it, the selection is that array. of: the selection of which this
+    one is a view, and the index.
     """
 
-    __slots__ = ("first", "mask", "spread", "where", "whole")
+    __slots__ = ("_made", "_node", "_of", "_recorder", "first", "mask", "spread", "where", "whole")
     _unsized = _stands_for_traced = True
 
-    def __init__(self, whole: Array, mask: Array, first: int = 0) -> None:
+    def __init__(self, whole: Array, mask: Array, first: int = 0, of: Any = None) -> None:
         self.whole, self.mask, self.first = whole, mask, first
         self.spread = spread_mask(mask, first, whole.shape)  # in the shape of `whole`
         self.where = user_position()
+        self._recorder, self._of = local.recorder, of
+        self._made: Array | None = None
+        self._node: Any = None  # that of the array when it was made
+
+    @property
+    def written(self) -> bool:
+        """Whether the array has what this selection has not."""
+        if self._of is not None:
+            return self._of[0].written
+        return self._made is not None and self._made._read() is not self._node
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -53,6 +67,8 @@ class Selection:
         """Apply an elementwise function to such selections and to values that are the same for all,
         or for each row.
         """
+        if any([type(x) is Selection and x.written for x in operands]):
+            return function(*arrays(tuple(operands)))
         if table() is None:
             return self._applied(function, operands)
         try:
@@ -106,17 +122,26 @@ class Selection:
         axis.
         """
         if axis is None:
-            return function(self.whole, where=self.spread, **options)
+            kept = options.pop("keepdims", False) is True
+            out = function(self.whole, where=self.spread, **options)
+            return as_array(out).reshape((1,) * self.ndim) if kept else out  # type: ignore[attr-defined]
         if type(axis) is not int or not -self.ndim <= axis < self.ndim:
             return self.unknown()
         axis, wide = axis % self.ndim, self.mask.ndim
         if axis == self.first:
+            kept = options.pop("keepdims", False) is True
             axes = tuple(range(axis, axis + wide))
-            return function(self.whole, axis=axes, where=self.spread, **options)
+            out = function(self.whole, axis=axes, where=self.spread, **options)
+            return as_array(out).reshape(  # type: ignore[attr-defined]
+                (*out.shape[:axis], 1, *out.shape[axis:])) if kept else out  # fmt: skip
         before = axis < self.first
         out = function(self.whole, axis=axis if before else axis + wide - 1, **options)
         kept = out.ndim == self.whole.ndim
         return Selection(out, self.mask, self.first - (before and not kept))
+
+    def covers(self, axis: Any) -> bool:
+        """Whether a reduction along this axis, or None, meets what is selected."""
+        return axis is None or type(axis) is not int or axis % self.ndim == self.first
 
     @with_size
     def __getitem__(self, index: Any) -> Any:
@@ -136,10 +161,22 @@ class Selection:
         before, after = items[: self.first], items[self.first + 1 :]
         chosen = self.whole[(*before, *[slice(None)] * self.mask.ndim, *after)]
         first = sum(not isinstance(i, (int, np.integer)) for i in before)
-        return Selection(chosen, self.mask, first)
+        return Selection(chosen, self.mask, first, (self, tuple(items)) if all(basic) else None)
 
     def array(self) -> Array:
-        """What is selected, as an array, where the number of elements may be a size."""
+        """What is selected, as an array, where the number of elements may be a size. Within loops
+        and branches that come later, it is another one each time, which must not be written.
+        """
+        if self._made is not None:
+            return self._made
+        made: Any = self._of[0].array()[self._of[1]] if self._of is not None else self._array()
+        if local.recorder is self._recorder:
+            self._made, self._node = made, made._read()
+        elif self._of is None:
+            made._flags = {"readonly": _refusal}
+        return made
+
+    def _array(self) -> Array:
         count = count_of(self.mask)
         if count is None:
             return self.unknown()
@@ -170,16 +207,39 @@ class Selection:
         return self.array()
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise TypeError(
-            "x[mask] cannot be written while the mask is only traced: copy it first "
-            "(y = x[mask].copy(), y[i] = ...), or assign to x[mask] itself"
-        )
+        if table() is None:
+            raise _refusal()
+        array: Any = self.array()
+        array[arrays(index)] = arrays(value)
+
+    def changed_by(self, function: Callable[..., Any], other: Any) -> Any:
+        """`self += other`, and the like."""
+        if self._made is None and self._of is None:
+            out = function(self, other)
+            if local.recorder is not self._recorder:
+                return out  # another value of the variable
+            same = type(out) is Selection and out.first == self.first and out.ndim == self.ndim
+            if same and np.can_cast(out.dtype, self.dtype, "same_kind"):
+                self.whole = cast(out.whole, self.dtype)
+                return self
+            if table() is None:
+                return out
+        array, other = self.array(), arrays(other)
+        function(array, other, out=array)
+        return self
 
     __len__ = __iter__ = __bool__ = __float__ = __int__ = unknown
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<{self.dtype} elements of {self.whole.aval}, selected by a traced mask>"
+
+
+def _refusal(*_: Any) -> BaseException:
+    return TypeError(
+        "x[mask] cannot be written while the mask is only traced: copy it first "
+        "(y = x[mask].copy(), y[i] = ...), or assign to x[mask] itself"
+    )
 
 
 def _is_all(item: Any) -> bool:

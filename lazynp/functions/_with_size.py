@@ -36,7 +36,9 @@ def with_size(method: F, again: Callable[..., Any] | None = None) -> F:
         if table() is None:
             return method(self, *args, **kwargs)
         try:
-            return method(self, *args, **kwargs)
+            if not getattr(self, "written", False):
+                return method(self, *args, **kwargs)
+            array = arrays(self)
         except (TypeError, ValueError):
             array = arrays(self)
         repeat = getattr(type(array), name) if again is None else again

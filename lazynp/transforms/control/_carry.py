@@ -44,6 +44,7 @@ from lazynp.transforms.control._state import (
     kind,
     numeric,
     pythons,
+    session,
     value_of,
     values_of,
     window_makers,
@@ -96,6 +97,7 @@ class Carry:
         self.weak: dict[str, list[bool]] = {}  # which leaves stay Python's numbers
         self.bound: set[str] = set()  # first bound in the loop, by every round
         self.unclear: set[str] = set()  # may be another array's memory afterwards
+        self.chosen: set[str] = set()  # branches decide which array it is
         self.stays: dict[tuple[str, int], Any] = {}  # arrays that each round leaves in their places
         self.outside: list[Any] = []  # arrays from outside that rounds bind to variables
         self.variables = names  # without places
@@ -182,7 +184,7 @@ class Carry:
                 note_merged(self.values[n], self.line, self.group)
                 note_merged(value_of(self.cells[n]), self.line, self.group)
             raise Again
-        self.unclear, self.stays, self.outside = set(), {}, []
+        self.unclear, self.chosen, self.stays, self.outside = set(), set(), {}, []
         shown = self._shown()
         if self.grows:
             self.appended, self.unclear = self.growth.taken(shown, self.written, self.after)
@@ -297,6 +299,8 @@ class Carry:
                 outside = handles.get(id(owner))
                 bad = outside is not None and owner._node is not outside[2]
                 if any(x is a for a in arrays):  # as the round leaves it
+                    if outside is not None or session.pick_of(x) is not None:
+                        self.chosen.add(n)
                     names = shown.get(id(owner), set())
                     again = sum(a._owner() is owner for a in arrays) > 1
                     shared = len(names) > 1 or outside is not None or again
@@ -444,6 +448,8 @@ class Carry:
                 for x in filter(is_array, made):
                     owners = [y._owner() for y in [*before, *self.outside]]
                     protect(x, f"line {self.line}: a loop", owners)
+            for x in filter(is_array, made if n in self.chosen else ()):
+                session.note_pick(x, None, (), True)
             v = tree_unflatten(tree, [self.stays.get((n, k), x) for k, x in enumerate(made)])
             if n in self.merged:
                 note_merged(v, self.line, self.group, True)

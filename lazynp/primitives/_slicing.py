@@ -315,7 +315,8 @@ def _update_slice_lower(b: Any, x: Any, u: Any, *starts: Any, **params: Any) -> 
         return u
     if case == "scatter":
         return scatter_region(b, x, u, lows, lead, region, add=False)
-    if static and (case == "select" or b.static(x) is not None):
+    # Split over devices, XLA may write in place what it still reads: [1, n] seen as [n].
+    if static and (case == "select" or b.static(x) is not None or b.mesh is not None):
         return select_region(b, x, u, lows, region)
     if case == "box":
         u = select_region(b, read_region(b, x, lows, region.spans), u, [0] * x.aval.ndim, region)

@@ -9,6 +9,7 @@ import pytest
 
 import lazynp as np
 from lazynp import PartitionSpec as P
+from tests.devices.worker import on_eight
 
 
 def moved(np, b):
@@ -45,6 +46,7 @@ PROGRAMS = [moved, doubled, cumulated, backwards]
 
 @pytest.mark.parametrize("devices", [2, 4, 8])
 @pytest.mark.parametrize("program", PROGRAMS)
+@on_eight
 def test_one_row_on_each_device(program: Any, devices: int) -> None:
     mesh = np.make_mesh((devices,), ("x",))
     values = numpy.arange(1.0, 4 * devices + 1).reshape(devices, 4)
@@ -55,6 +57,7 @@ def test_one_row_on_each_device(program: Any, devices: int) -> None:
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
+@on_eight
 def test_blocks_of_shard_map(program: Any) -> None:
     mesh = np.make_mesh((4,), ("x",))
     values = numpy.arange(16.0)

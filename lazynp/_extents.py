@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -192,3 +192,22 @@ def _from_front(bound: Dim, length: Dim, cut: bool = True) -> Dim:
         return largest(bound, 0)
     negative = smallest(largest(-bound, 0), 1)
     return largest(bound, 0) + negative * largest(bound + length, 0 if cut else -1)
+
+
+# -- messages --------------------------------------------------------------------------------------
+
+_LONG = 40  # characters of a size
+_CURE = (
+    "(sizes are not known to be equal: y.reshape(x.shape) says that they are; for a part of known "
+    "length at a traced place, write x[i + np.arange(n)])"
+)
+
+
+def shown(shapes: Iterable[Sequence[Any]]) -> str:
+    """Shapes in a message, as NumPy writes them. If sizes are among them, it ends with a cure."""
+    parts, has_sizes = [], False
+    for shape in shapes:
+        names = [str(n) if len(str(n)) <= _LONG else "?" for n in shape]
+        has_sizes = has_sizes or any([type(n) is Size for n in shape])
+        parts.append("(" + ",".join(names) + ("," if len(names) == 1 else "") + ")")
+    return " ".join(parts) + (f" {_CURE}" if has_sizes else "")

@@ -9,6 +9,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host
 from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._extents import shown
 from lazynp._flush import host_value
 from lazynp._node import aval_of_node
 from lazynp._trace import record
@@ -174,7 +175,7 @@ def _check_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
     if not fits:
         raise ValueError(
             f"could not broadcast input array from shape {tuple_text(shape)} into shape "
-            f"{tuple_text(target)}"
+            f"{shown([target])}"
         )
 
 

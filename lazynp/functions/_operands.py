@@ -11,7 +11,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._errstate import warn
-from lazynp._extents import broadcast_shapes
+from lazynp._extents import broadcast_shapes, shown
 from lazynp._flush import host_value
 from lazynp._node import Node, leaf
 from lazynp._overrides import ask
@@ -139,7 +139,7 @@ def check_shapes(
     try:
         shape = broadcast_shapes(*inputs, *outs, *masks)
     except ValueError:
-        listed = " ".join(map(_text, (*inputs, *outs, *masks)))
+        listed = shown((*inputs, *outs, *masks))
         raise ValueError(
             f"operands could not be broadcast together with shapes {listed} "
         ) from None

@@ -18,7 +18,7 @@ import numpy as np
 from lazynp._avals import SCALAR_DTYPES, Aval, In, Shape, aval_of
 from lazynp._cost import Cost
 from lazynp._dataclass import dataclass
-from lazynp._extents import broadcast_shapes
+from lazynp._extents import broadcast_shapes, shown
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive, Rule, Undefined
 from lazynp._ufunc_loops import resolve_dtypes
 
@@ -74,8 +74,7 @@ def common_shape(ins: Sequence[In]) -> Shape:
     try:
         return broadcast_shapes(*shapes)
     except ValueError:
-        listed = " ".join(str(s).replace(" ", "") for s in shapes)
-        message = f"operands could not be broadcast together with shapes {listed} "
+        message = f"operands could not be broadcast together with shapes {shown(shapes)} "
         raise ValueError(message) from None
 
 

@@ -6,6 +6,7 @@ operands records it.
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -255,6 +256,36 @@ def _sum(*args: Any, **kwargs: Any) -> Any:
     return out
 
 
+def _of_truths(function: Any) -> Any:
+    """`any` or `all`. A hot function leaves iterators to Python, which takes no more items from
+    them than it needs.
+    """
+    decides = function is any
+    join: Any = elementwise.logical_or if decides else elementwise.logical_and
+
+    def of(*args: Any) -> Any:
+        given = args[0] if len(args) == 1 else None
+        if type(given) is NDArray and undecided(given) and given.ndim == 1:
+            values = elementwise.convert(given, dtype=np.dtype(bool))
+            return result_of(values.any() if decides else values.all())  # type: ignore[attr-defined]
+        takes = _GIVEN if session.strict is None else (list, tuple)
+        if type(given) not in takes:
+            return function(*args)
+        items = list(given)  # type: ignore[call-overload]
+        traced = [truth(x) for x in items if undecided(x)]
+        if not traced or any([bool(x) is decides for x in items if not undecided(x)]):
+            return function(items) if not traced else decides
+        return result_of(functools.reduce(join, traced))
+
+    def result_of(found: Any) -> Any:
+        return new_scalar(found._read())
+
+    return of
+
+
+_GIVEN = (list, tuple, set, frozenset, map, zip)
+
+
 # -- math ------------------------------------------------------------------------------------------
 
 _Check = Callable[..., list[tuple[Any, type[Exception]]]]
@@ -411,7 +442,7 @@ _LOG = _of_floats(math.log, *_FAILURES["log"])
 OF_TRACED: dict[Any, Any] = {
     int: _int, float: _float, complex: _complex, bool: _bool, min: _extremum(min, "less"),
     max: _extremum(max, "greater"), abs: _abs, divmod: _divmod, pow: _pow, round: _round,
-    sum: _sum, ord: order, len: _len, sorted: _sorted,
+    sum: _sum, any: _of_truths(any), all: _of_truths(all), ord: order, len: _len, sorted: _sorted,
     **{getattr(math, name): _of_floats(getattr(math, name), *how)
        for name, how in _FAILURES.items() if hasattr(math, name)},
     math.log: _log_of,

@@ -359,7 +359,7 @@ def _refuse_outside(found: list[tuple[Place, Any]], results: list[Any], what: st
     """
     if not found:
         return
-    session.places, session.merged = {}, {}
+    session.places, session.merged, session.fresh = {}, {}, {}
     _drop_dead(found, results)
     if found:
         _drop_cycles(found)

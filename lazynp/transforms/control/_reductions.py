@@ -53,18 +53,23 @@ class Reductions(ast.NodeTransformer):
         if given is None:
             return self.generic_visit(node)
         own = f".{of}{len(self.made)}"
-        body = _BODIES[of](node.args[0])
+        body, values, whole = _BODIES[of](node.args[0]), list(map(name, given)), copied(node)
+        if node.keywords:  # what it gives if there is nothing
+            body[-2].body = [ast.Return(name(".default"))]  # type: ignore[attr-defined]
+            given, values = [*given, ".default"], [*values, node.keywords[0].value]
+            whole.keywords[0].value = name(".default")  # type: ignore[attr-defined]
         parameters = ast.arguments([], [ast.arg(n) for n in given], None, [], [], None, [])
         made = ast.FunctionDef(own, parameters, body, [], None)
         self.made.append(_placed(made, node))
-        plain = ast.Lambda(copied(parameters), copied(node))
-        out: Any = call("reduced", copy.copy(node.func), name(own), plain, *map(name, given))
+        plain = ast.Lambda(copied(parameters), whole)
+        out: Any = call("reduced", copy.copy(node.func), name(own), plain, *values)
         out.of_operator = True
         return _placed(out, node)
 
     def _variables(self, node: ast.Call) -> list[str] | None:
         """The variables that the generator reads, or None if it stays as it is."""
-        only = len(node.args) == 1 and not node.keywords
+        only = len(node.args) == 1 and [k.arg for k in node.keywords] in ([], ["default"])
+        only = only and (not node.keywords or node.func.id in _TEXTS)  # type: ignore[attr-defined]
         if not only or not isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
             return None
         comprehension = node.args[0]

@@ -165,7 +165,7 @@ def extreme(values: Any, largest: bool) -> Any:
     """
     if type(values) is not NDArray or values.ndim != 1 or not undecided(values):
         return None
-    if is_size(values.size) or not values.size or values.dtype.kind not in "iuf":
+    if is_size(values.size) or not values.size or values.dtype.kind not in "biuf":
         return None
     known: Array = values
     if values.dtype.kind == "f":  # nan is only found in the first place

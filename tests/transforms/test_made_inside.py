@@ -58,7 +58,7 @@ def copied(np, x):
 
 def dicts(np, x):
     m = {k: [0.0] * 2 for k in "ab"}
-    n = [dict([("v", 0.0)]) for _ in range(2)]
+    n = [{"v": 0.0}.copy() for _ in range(2)]
     if x[0] > 0:
         m["a"][1] = x[1]
         n[1]["v"] = x[2]

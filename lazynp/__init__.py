@@ -64,6 +64,7 @@ from lazynp.functions._dispatch import make_overridable as _make_overridable
 from lazynp.functions._json import hook as _hook_json
 from lazynp.functions._numpys_classes import hook as _hook_classes
 from lazynp.functions._pandas import hook as _hook_pandas
+from lazynp.functions._superlu import hook as _hook_superlu
 from lazynp.functions._ufunc import ufunc as ufunc
 from lazynp.functions.assembled import (
     make_array_from_callback as make_array_from_callback,
@@ -293,6 +294,7 @@ __all__ += _numpy.__all__
 _make_overridable(globals(), _numpy)
 _hook_json()
 _hook_pandas()
+_hook_superlu()
 _hook_classes(_numpy.matrix, _numpy.memmap, _numpy.recarray)
 
 _bind_dtypes_in(globals())

@@ -10,12 +10,8 @@ from __future__ import annotations
 
 import functools
 import importlib
-import sys
 from collections.abc import Iterator
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,6 +19,7 @@ import numpy as np
 from lazynp._array import Array, Scalar
 from lazynp._flush import host_value
 from lazynp._node import is_tracer
+from lazynp.functions._loaded import when_loaded
 
 _DEEPEST = 3  # lists in lists
 _ROOMS = ("indexing", "indexes.api", "groupby", "window", "resample", "arrays")
@@ -36,12 +33,8 @@ _SPECIAL = {
 
 
 def hook() -> None:
-    """Called once, when lazynp is imported: pandas is changed as soon as it has loaded."""
-    module = sys.modules.get("pandas")
-    if module is None or getattr(module.__spec__, "_initializing", False):
-        sys.meta_path.insert(0, _Finder())
-    else:
-        _change(module)
+    """Called once, when lazynp is imported."""
+    when_loaded("pandas", _change)
 
 
 # -- arguments -------------------------------------------------------------------------------------
@@ -146,38 +139,6 @@ def _takes_more(function: FunctionType) -> bool:
     """Whether it takes anything besides its object."""
     code = function.__code__
     return code.co_argcount > 1 or bool(code.co_kwonlyargcount or code.co_flags & 0x0C)
-
-
-class _Finder(MetaPathFinder):
-    """Lets others find pandas, and changes it once it has loaded."""
-
-    searching = False
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name != "pandas" or self.searching:
-            return None
-        self.searching = True
-        try:
-            spec = find_spec(name)
-        finally:
-            self.searching = False
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
-        return spec
-
-
-class _Loader(Loader):
-    def __init__(self, loader: Any) -> None:
-        self._loader = loader
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        assert module.__spec__ is not None
-        module.__spec__.loader = module.__loader__ = self._loader
-        self._loader.exec_module(module)
-        _change(module)
 
 
 __all__ = ["hook"]

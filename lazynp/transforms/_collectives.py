@@ -93,6 +93,8 @@ def _differs(node: Any, trace: BatchTrace) -> bool:
     if not is_interpreted(node):
         return isinstance(local.recorder, StagingRecorder) and local.recorder.owns(node)
     tracer = node[VALUE]
+    if tracer.trace.level < trace.level:  # of a transformation around the vmap, so made without it
+        return False
     if isinstance(tracer, JVPTracer):
         return _differs(tracer.primal, trace) or _differs(tracer.tangent, trace)
     if isinstance(tracer, BatchTracer):

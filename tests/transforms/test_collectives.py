@@ -91,3 +91,55 @@ def test_axes_of_several_names() -> None:
     check_grads(f, (np.array(x),), modes=("rev",))
     with pytest.raises(NameError, match="'k'"):
         vmap(lambda e: psum(e, ("i", "k")), axis_name="i")(x)
+
+
+# -- what all examples share -----------------------------------------------------------------------
+
+W = numpy.array([0.5, -1.5, 2.0, 3.0])
+EXCHANGES: dict[str, tuple[Any, Any]] = {  # of four equal values, and what that is
+    "psum": (lambda w: psum(w, "i"), lambda w: 4 * w),
+    "pmean": (lambda w: pmean(w, "i"), lambda w: w),
+    "pmax": (lambda w: pmax(w, "i"), lambda w: w),
+    "pmin": (lambda w: np.pmin(w, "i"), lambda w: w),
+    "of two names": (lambda w: psum(w, ("i", "j")), lambda w: 8 * w),
+    "twice": (lambda w: psum(np.sin(psum(w, "i")), "i"), lambda w: 4 * np.sin(4 * w)),
+    "all_gather": (lambda w: np.all_gather(w, "i").sum(0), lambda w: 4 * w),
+    "psum_scatter": (
+        lambda w: psum(np.psum_scatter(w, "i") ** 2, "i"), lambda w: (16 * w**2).sum()
+    ),
+    "ppermute": (
+        lambda w: psum(np.ppermute(w, "i", [(0, 1), (1, 2)]) * (1 + axis_index("i")), "i"),
+        lambda w: 5 * w,
+    ),
+    "all_to_all": (
+        lambda w: psum(np.all_to_all(w, "i", 0, 0) * (1 + axis_index("i")), "i").sum(),
+        lambda w: 4 * (w * np.arange(1.0, 5.0)).sum(),
+    ),
+}  # fmt: skip
+WAYS: dict[str, Any] = {
+    "grad": grad,
+    "value_and_grad": lambda f: lambda w: np.value_and_grad(f)(w)[1],
+    "vjp": lambda f: lambda w: np.vjp(f, w)[1](1.0)[0],
+    "jacrev": np.jacrev,
+    "grad of jit": lambda f: grad(jit(f)),
+    "jit of grad": lambda f: jit(grad(f)),
+    "checkpoint": lambda f: grad(np.checkpoint(f)),
+    "grad of grad": lambda f: grad(lambda w: grad(f)(w).sum() + f(w)),
+    "vmap of grad": lambda f: lambda w: vmap(grad(f))(np.stack([w, 2 * w])),
+    "jvp of grad": lambda f: lambda w: jvp(grad(f), (w,), (np.ones(4),))[1],
+}
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_derivatives_of_what_all_examples_share(name: str) -> None:
+    """A transformation around the vmap takes derivatives when its names are gone."""
+    exchange, whole = EXCHANGES[name]
+
+    def mapped(w: Any) -> Any:
+        inner = vmap(lambda s: (exchange(w) ** 2).sum() * s, axis_name="j")
+        outer = vmap(lambda r: inner(np.arange(2.0)) * r, axis_name="i")
+        return outer(np.arange(4.0)).sum()
+
+    for way in WAYS.values():
+        want = way(lambda w: 6 * (whole(w) ** 2).sum())(np.array(W))
+        numpy.testing.assert_allclose(way(mapped)(np.array(W)), want)

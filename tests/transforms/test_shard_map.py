@@ -207,3 +207,32 @@ def test_what_does_not_fit_is_refused() -> None:
             mapped(lambda a, f=f: f(a, "q") if f in (np.psum, np.all_gather) else f("q"), P(), P())(
                 A
             )
+
+
+AMONG: dict[str, tuple[Callable[[Any], Any], int]] = {  # of equal blocks; how it scales them
+    "psum": (lambda b: np.psum(b, "y"), 2),
+    "pmean": (lambda b: np.pmean(b, "y"), 1),
+    "pmax": (lambda b: np.pmax(b, "y"), 1),
+    "all_gather": (lambda b: np.all_gather(b, "y").sum(0), 2),
+    "psum_scatter": (
+        lambda b: np.all_gather(np.psum_scatter(b, "y", tiled=True), "y", tiled=True), 2
+    ),
+    "ppermute": (lambda b: np.psum(np.ppermute(b, "y", [(1, 0)]), "y"), 1),
+    "all_to_all": (lambda b: np.all_to_all(
+        np.all_to_all(b, "y", 1, 0, tiled=True), "y", 0, 1, tiled=True), 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(AMONG))
+@on_eight
+def test_derivatives_where_an_axis_does_not_split(name: str) -> None:
+    """The reverse sweep runs after the call, when the mesh's axes name nothing."""
+    f, scale = AMONG[name]
+
+    def split(w: Any) -> Any:
+        add = lambda b: np.psum((f(b) ** 2).sum(), "x")  # noqa: E731
+        return mapped(add, P("x"), P(), check_vma=False)(w)
+
+    want = 2 * scale**2 * A
+    for g in (np.grad(split), np.jit(np.grad(split)), lambda a: np.vjp(split, a)[1](1.0)[0]):
+        numpy.testing.assert_allclose(g(np.array(A)), want)

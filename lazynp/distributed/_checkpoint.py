@@ -25,7 +25,15 @@ from lazynp._shardings import (
 )
 from lazynp._signature import ShapeDtype
 from lazynp._tree import tree_flatten
-from lazynp.distributed._files import FORMAT, Box, Parts, publish, read_index, write_parts
+from lazynp.distributed._files import (
+    FORMAT,
+    Box,
+    Parts,
+    digest_of,
+    publish,
+    read_index,
+    write_parts,
+)
 from lazynp.distributed._layout import arranged, names, rebuilt, said
 from lazynp.functions.assembled import make_array_from_callback
 from lazynp.functions.creation import array as new_array
@@ -40,8 +48,10 @@ def save(path: Path_, tree: Any) -> None:
 
     Each process writes one file, of the parts that it has; what several have is written once. The
     checkpoint appears as a whole, in place of an earlier one there: whenever the program is
-    killed, the last complete one can be loaded. Raises TypeError for leaves that are no arrays of
-    numbers, text or dates, and OSError in all processes if one cannot write.
+    killed, the last complete one can be loaded. Of arrays that are not split over processes, those
+    of the first are saved. Raises TypeError for leaves that are no arrays of numbers, text or
+    dates, OSError in all processes if one cannot write, and DistributedError if the processes give
+    different paths or trees, or arrays that differ in shape, dtype or sharding.
     """
     folder = Path(os.fspath(path))
     leaves, structure = tree_flatten(tree)
@@ -51,7 +61,8 @@ def save(path: Path_, tree: Any) -> None:
     parts = [
         (i, box, part) for i, x in enumerate(arrays) for box, part in _own_parts(x, here.index == 0)
     ]
-    tag = here.exchange("save 1", secrets.token_hex(8).encode())[0].decode()
+    same = digest_of(json.dumps([os.path.abspath(folder), layout, *map(_kind, arrays)]).encode())
+    tag = here.exchange(f"save 1 {same}", secrets.token_hex(8).encode())[0].decode()
     file = folder / f"{tag}.{here.index}"
 
     def write() -> Any:
@@ -98,6 +109,13 @@ def _array(x: Any, name: str) -> Any:
     if made.dtype.hasobject:
         raise TypeError(f"save: {name}: arrays without objects are required, got {made.dtype}")
     return made
+
+
+def _kind(x: Any) -> Any:
+    """What must be the same in all processes: each writes only what the others do not have."""
+    placed = placed_behind(x) if isinstance(x, Array) else None
+    split = repr(placed.sharding()) if placed is not None and placed.place.shared else None
+    return [list(x.shape), _text(x.dtype), split]
 
 
 def _text(dtype: np.dtype[Any]) -> Any:

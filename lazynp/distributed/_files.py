@@ -128,4 +128,4 @@ class Parts:
         return found
 
 
-__all__ = ["FORMAT", "INDEX", "Box", "Parts", "publish", "read_index", "write_parts"]
+__all__ = ["FORMAT", "INDEX", "Box", "Parts", "digest_of", "publish", "read_index", "write_parts"]

@@ -235,6 +235,8 @@ class Service:
         astray = max(i for i, (w, _, _) in meeting.came.items() if w != usual)
         if all(w.startswith("program ") for w in kinds):
             why = "another program, or other values of arrays that are not split,"
+        elif all(w.startswith("save ") for w in kinds):
+            why = "save another path, tree, or shape, dtype or sharding of an array"
         else:
             names = sorted({"a program" if w.startswith("program ") else w for w in kinds})
             why = f"another operation ({', '.join(names)})"

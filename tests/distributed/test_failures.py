@@ -139,18 +139,28 @@ try:
     lost(done, 1, 2, words, r"process 0 at .*script.py:\d+", last)
 
 
+SAVED = "to save another path, tree, or shape, dtype or sharding of an array than others"
+
+
 @pytest.mark.parametrize(
     ("act", "words"),
     [
         ("print(u if k == victim else u * 2)", "came to another program"),
         ("float((u * numpy.full(8, k == victim)).max())", "other values of arrays"),
         ("barrier() if k == victim else print(u)", "another operation .a program, barrier"),
+        ("save('c', {'a': u} if k == victim else {'b': u})", SAVED),
+        ("save('c', {'a': numpy.ones(3 + (k == victim))})", SAVED),
+        ("save('c', {'a': numpy.ones(3, 'f4' if k == victim else 'f8')})", SAVED),
+        ("save('c', numpy.arange(96.0).reshape(12, 8) if k == victim else u)", SAVED),
+        ("save('d' if k == victim else 'c', u)", SAVED),
     ],
 )
 def test_one_that_does_something_else(tmp_path: Path, act: str, words: str) -> None:
+    act = f"os.chdir({str(tmp_path)!r}); {act}"
     text = BEGIN + f"\ntry:\n    began = time.time()\n    {act}\n" + END
     text = text.replace("arange(64.0).reshape(8, 8)", "arange(96.0).reshape(12, 8)")
     done = launched(tmp_path, text.replace("2016", "4560"), 3, 1, "1")
+    assert not any((tmp_path / name).exists() for name in "cd")
     for k in range(3):
         said = [line for line in done.of(k) if line.startswith("raised")]
         assert len(said) == 1 and "process 1 came to" in said[0], done.errors[-2000:]

@@ -91,6 +91,46 @@ def test_an_array_written_in_place_stays_split_so() -> None:
 
 
 @on_eight
+def test_what_else_a_program_does_leaves_a_written_array_split_so() -> None:
+    """XLA propagates from the uses of a value, also of one that is constrained, to results."""
+    rows, want = np.device_put(numpy.ones((8, 8)), on_grid("x")), numpy.full((8, 8), 2.0)
+
+    def writes(u: Any) -> Any:
+        u += 1
+        return u * rows, u[[6, -2]]
+
+    for f in (writes, np.jit(writes), np.jit(writes, out_shardings=(on_grid(), None))):
+        for spec in ((), ("y",), (None, "x")):
+            u = np.device_put(numpy.ones((8, 8)), on_grid(*spec))
+            np.materialize(f(u))
+            assert u.sharding == on_grid(*spec), (spec, u.sharding)
+            assert u.addressable_shards[0].data.shape == on_grid(*spec).shard_shape((8, 8))
+            numpy.testing.assert_array_equal(u, want)
+
+    def constrained(u: Any) -> Any:
+        made = np.with_sharding_constraint(u + 1, on_grid())
+        return made, made * rows, made[[6, -2]]
+
+    for f in (constrained, np.jit(constrained), np.jit(np.jit(constrained))):
+        made, *_ = np.materialize(f(np.device_put(numpy.ones((8, 8)), on_grid())))
+        assert made.sharding == on_grid()
+
+
+@on_eight
+def test_arrays_without_elements_stay_split_so() -> None:
+    for shape, spec in (((0, 8), ("x",)), ((8, 0), ("x", "y")), ((8, 0), ("y",)), ((0,), ())):
+        u = np.device_put(numpy.zeros(shape), on_grid(*spec))
+        u += 1
+        u[...] = u * 2
+        assert u.sharding == on_grid(*spec)
+        u[:2] = 1
+        (part, *_) = u.addressable_shards
+        assert u.sharding == on_grid(*spec) and u.shape == numpy.asarray(u).shape == shape
+        assert part.data.shape == on_grid(*spec).shard_shape(shape)
+        assert u.sum() == 0
+
+
+@on_eight
 def test_new_arrays_are_made_split() -> None:
     sharding = on_grid("x")
     for made in (

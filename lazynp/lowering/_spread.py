@@ -321,6 +321,9 @@ class Spread:
         handlers = [place.handler(o) for o in outs]
         self._loaded = loaded
         self._consume = methodcaller("consume_with_handlers", handlers)
+        empty = [i for i, o in enumerate(outs) if not o.aval.size and o.layout != place.whole]
+        if empty:
+            self._consume = partial(_with_empty, self._consume, outs, empty)
         start = loaded.execute_sharded
         if place.members:
             digest = f"{crc32(text.encode()):08x}"
@@ -366,6 +369,17 @@ class Spread:
         return self._loaded.get_compiled_memory_stats()
 
 
+def _with_empty(
+    consume: Any, outs: Sequence[_Description], empty: Sequence[int], results: Any
+) -> list[Any]:
+    """The results of a run. XLA splits no array without elements, so these are made as declared."""
+    found = consume(results)
+    for i in empty:
+        out = outs[i]
+        found[i] = out.place.put(np.empty(out.shape, out.dtype), out.layout)
+    return found
+
+
 def _summed(collectives: Sequence[Collective]) -> tuple[dict[str, int], int]:
     """How many collectives of each kind a run makes, and the bytes of their results."""
     counts: dict[str, int] = {}
@@ -383,31 +397,49 @@ def compile_spread(
     if not donate:
         room_for_arrays(large(jaxpr.out_avals))
     given = [place.described(a, lay) for a, lay in zip(jaxpr.in_avals, layouts, strict=True)]
-    asked: dict[int, Any] = {}
+    asked = _declared(jaxpr, place)
     loaded, text, from_disk = _loaded(jaxpr, donate, place, given, asked)
-    outs = _layouts(loaded, place, jaxpr)
+    outs = _layouts(loaded, place, jaxpr, asked)
     unclear = [i for i, lay in enumerate(outs) if lay is None and place.whole is not None]
     if unclear:  # no sharding on the mesh says it: each device shall have the whole
-        asked = dict.fromkeys(unclear, place.whole)
+        asked |= dict.fromkeys(unclear, place.whole)
         loaded, text, from_disk = _loaded(jaxpr, donate, place, given, asked)
-        outs = [asked.get(i, lay) for i, lay in enumerate(_layouts(loaded, place, jaxpr))]
+        outs = _layouts(loaded, place, jaxpr, asked)
     wanted = [place.described(a, lay) for a, lay in zip(jaxpr.out_avals, outs, strict=True)]
     return Spread(loaded, given, wanted, text, place, from_disk)
 
 
-def _layouts(loaded: Any, place: Place, jaxpr: Jaxpr) -> list[Any]:
+def _declared(jaxpr: Jaxpr, place: Place) -> dict[int, Any]:
+    """The layouts of results that the program itself constrains, by their places."""
+    if place.whole is None or len(place.ids) == 1:
+        return {}
+    mesh, layouts = place.whole.mesh, _constraints(jaxpr)
+    return {i: lay for i, lay in enumerate(layouts) if lay is not None and lay.mesh == mesh}
+
+
+def _constraints(jaxpr: Jaxpr) -> list[Any]:
+    """For each result the constraint that made it, or None. XLA lets results lie as other uses of a
+    constrained value ask for, unless the function's type says it again.
+    """
+    found: dict[int, Any] = {}
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name == "device_put":
+            found[id(eqn.outputs[0])] = eqn.params["target"].sharding
+        elif eqn.primitive.name == "jit":
+            found.update(zip(map(id, eqn.outputs), _constraints(eqn.params["jaxpr"]), strict=True))
+    return [found.get(id(v)) for v in jaxpr.outputs]
+
+
+def _layouts(loaded: Any, place: Place, jaxpr: Jaxpr, asked: dict[int, Any]) -> list[Any]:
     """How the results are split; None where no sharding on the mesh says it."""
     avals = jaxpr.out_avals
     if place.whole is None or len(place.ids) == 1:
         return [place.whole] * len(avals)
     found = []
-    for aval, tiles in zip(
-        avals,
-        _compat.tiles_of_outputs(loaded, [a.ndim for a in avals], len(place.ids)),
-        strict=True,
-    ):
+    every = _compat.tiles_of_outputs(loaded, [a.ndim for a in avals], len(place.ids))
+    for i, (aval, tiles) in enumerate(zip(avals, every, strict=True)):
         even = not any(n % c for n, c in zip(aval.shape, tiles[0], strict=True))
-        found.append(place.whole.like(tiles) if even else None)
+        found.append(asked.get(i) or (place.whole.like(tiles) if even else None))
     return found
 
 

@@ -33,6 +33,29 @@ def test_a_family_of_operations_gives_numpys_results_there(name: str, device: st
     assert not found, "\n".join(found)
 
 
+DATES = numpy.array(["2026-01-01", "NaT"], "M8[D]")
+
+
+@pytest.mark.parametrize("other", [["True", "a"], [b"1.0", b"2"], DATES, "a"])
+@on_eight
+def test_text_and_dates_are_unequal_to_numbers(other: Any) -> None:
+    text = np.array(other)
+    split = np.NamedSharding(np.make_mesh((2,), ("x",)), np.PartitionSpec("x"))
+    for device in ("cpu", "cpu:1", split):
+        for value in (numpy.array([1.0, 2.0]), numpy.array([True, False])):
+            x = np.device_put(value, device)
+            for got in (x == text, text == x, x[::-1] == text):
+                assert got.tolist() == [False, False] and got.devices() == x.devices()
+            for got in (x != text, text != x):
+                assert got.tolist() == [True, True] and got.devices() == x.devices()
+            with pytest.raises(TypeError, match="'less' did not contain a loop"):
+                x < text  # noqa: B015
+            with pytest.raises(TypeError, match="'equal' did not contain a loop"):
+                np.equal(x, text)
+        with pytest.raises(ValueError, match="broadcast"):
+            x == np.array(["x", "y", "z"])  # noqa: B015
+
+
 def _stored(a: Any, b: Any) -> Any:
     a = a.copy()
     a[0] = b

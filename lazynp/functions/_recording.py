@@ -160,7 +160,10 @@ class _Elementwise:
         """key: what the operands are known by; a tuple, if there are two."""
         entry = self.entries.get(key)
         if entry is None:
-            if TracedAval in map(type, map(known, operands)):
+            kinds = list(map(known, operands))
+            if TracedAval in map(type, kinds):
+                if not all([on_device(k.dtype) for k in kinds if isinstance(k, Aval)]):
+                    return self.slow(*xs)  # text or dates, about which operators know more
                 return self._made(wrap(record_traced(self.primitive, operands, {})), xs)
             if watched():
                 return self.slow(*xs)

@@ -192,9 +192,40 @@ def test_different_meshes_of_the_same_devices_meet() -> None:
     numpy.testing.assert_array_equal((w * 2).sum(), 56.0)
 
 
+def same(a: Any) -> Any:
+    return a
+
+
+SIX = numpy.ones(6)
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "uneven": (lambda: np.device_put(numpy.ones(6), on_grid("x")), "dimension 0 .* 6.* 4"),
-    "uneven maker": (lambda: np.zeros((4, 3), device=on_grid(None, "y")), "dimension 1 .* 3.* 2"),
+    "uneven": (lambda: np.device_put(SIX, on_grid("x")), "^device_put: dimension 0 .* 6.* 4"),
+    "uneven maker": (
+        lambda: np.zeros((4, 3), device=on_grid(None, "y")), "^zeros: dimension 1 .* 3.* 2"
+    ),
+    "uneven constraint": (
+        lambda: np.with_sharding_constraint(np.array(SIX), on_grid("x")),
+        "^with_sharding_constraint: dimension 0 .* 6.* 4",
+    ),
+    "uneven device_put in jit": (
+        lambda: np.jit(lambda a: np.device_put(a, on_grid("x")))(SIX),
+        "^device_put: dimension 0 .* 6.* 4",
+    ),
+    "uneven argument": (
+        lambda: np.jit(same, in_shardings=on_grid("x"))(SIX),
+        "^jit of same: in_shardings: dimension 0 .* 6.* 4",
+    ),
+    "uneven result": (
+        lambda: np.jit(same, out_shardings=on_grid("x"))(SIX),
+        "^jit of same: out_shardings: dimension 0 .* 6.* 4",
+    ),
+    "uneven move": (lambda: np.array(SIX).to_device(on_grid("x")), "^to_device: dimension 0"),
+    "constraint without a mesh": (
+        lambda: np.with_sharding_constraint(SIX, P("x")),
+        "^with_sharding_constraint: .* needs a mesh",
+    ),
+    "argument without a mesh": (
+        lambda: np.jit(same, in_shardings=P("x"))(SIX), "^jit of same: in_shardings: .* a mesh"
+    ),
     "no axis": (lambda: on_grid("q"), "'q'.*'x', 'y'"),
     "axis twice": (lambda: on_grid("x", "x"), "'x' twice"),
     "long spec": (lambda: np.device_put(numpy.ones(4), on_grid("x", "y")), "longer"),
@@ -206,9 +237,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "other devices": (lambda: blocks(8, 8) + np.device_put(numpy.ones(8), "cpu:3"), "cpu:3"),
     "constraint": (
         lambda: np.jit(lambda a: np.with_sharding_constraint(a[:6], on_grid("x")))(blocks(8, 8)),
-        "dimension 0 .* 6.* 4",
+        "^with_sharding_constraint: dimension 0 .* 6.* 4",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", list(REFUSED))

@@ -51,11 +51,11 @@ def placed(
     """
     given = dict(kwargs)
     device = given.pop("device", None)
-    target = None if device is None else target_of(device)
+    target = None if device is None else target_of(device, what=function.__name__)
     out = function(*args, **given)
     if target is None and like and args and isinstance(args[0], Array):
         target = _like(args[0], out)
-    return made(out, target)
+    return made(out, target, function.__name__)
 
 
 def _like(x: Array, out: Any) -> Target:
@@ -85,20 +85,20 @@ def _mapped(tree: Any, target: Target | None) -> Any:
     return tree_map(lambda out: made(out, target), tree)
 
 
-def made(out: Any, target: Target | None) -> Any:
-    """The new array, where it belongs."""
+def made(out: Any, target: Target | None, what: str = "device_put") -> Any:
+    """The new array, where it belongs. what: for errors, what the user has called."""
     if not isinstance(out, Array) or not on_device(out.dtype):
         return out
     if target is None:
         if Target(*where(out)) != NOWHERE:  # made of an array elsewhere
             return out
         target = Target(place_of(default()), committed=False)
-    return out if target == Target(*where(out)) else put_in_order(out, target)
+    return out if target == Target(*where(out)) else put_in_order(out, target, what)
 
 
-def put_in_order(x: Array, target: Target) -> Array:
+def put_in_order(x: Array, target: Target, what: str = "device_put") -> Array:
     """A new array with this value and memory order, there."""
-    return in_order(put(x, target), copied_order(x))
+    return in_order(put(x, target, what=what), copied_order(x))
 
 
 ELSEWHERE: list[Any] = []  # one entry while new arrays are made on another device

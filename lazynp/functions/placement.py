@@ -57,24 +57,29 @@ def device_put(x: Any, device: Any = None) -> Any:
     where they are. Raises DeviceError if there is no such device, and TypeError for what no device
     can hold.
     """
+    return _each_put(x, device, "device_put")
+
+
+def _each_put(x: Any, device: Any, what: str) -> Any:
     leaves, structure = tree_flatten(x)
     if device is None or isinstance(device, (str, Sharding, PartitionSpec)):
         wanted = [device] * len(leaves)
     else:
-        wanted = _prefix(device, x)
-    return tree_unflatten(structure, [_put(a, d) for a, d in zip(leaves, wanted, strict=True)])
+        wanted = _prefix(device, x, what)
+    pairs = zip(leaves, wanted, strict=True)
+    return tree_unflatten(structure, [_put(a, d, what) for a, d in pairs])
 
 
 def _is_leaf(device: Any) -> bool:
     return device is None or isinstance(device, PartitionSpec)
 
 
-def _prefix(prefix: Any, tree: Any) -> list[Any]:
+def _prefix(prefix: Any, tree: Any, what: str) -> list[Any]:
     """For each leaf of the tree, that of the prefix that is above it."""
     given, structure = tree_flatten(prefix, is_leaf=_is_leaf)
     found: list[Any] = []
     try:
-        parts = flatten_up_to(structure, tree, "device_put")
+        parts = flatten_up_to(structure, tree, what)
     except TypeError as error:
         raise ValueError(str(error)) from None
     for d, part in zip(given, parts, strict=True):
@@ -82,16 +87,14 @@ def _prefix(prefix: Any, tree: Any) -> list[Any]:
     return found
 
 
-def _put(x: Any, device: Any) -> Array:
+def _put(x: Any, device: Any, what: str = "device_put") -> Array:
     array = as_array(x)
     if not on_device(array.dtype):
         more = "" if array.dtype.isnative else ", in another byte order than this machine's"
-        raise TypeError(
-            f"device_put: numbers or booleans are required, got dtype {array.dtype}{more}"
-        )
+        raise TypeError(f"{what}: numbers or booleans are required, got dtype {array.dtype}{more}")
     if device is None:
         return made(_copied(array), None)
-    return put_in_order(array, target_of(device))
+    return put_in_order(array, target_of(device, what=what), what)
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
@@ -100,7 +103,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
     Raises ValueError where a sharding does not divide an array evenly.
     """
-    return device_put(x, shardings)
+    return _each_put(x, shardings, "with_sharding_constraint")
 
 
 def _copied(x: Array) -> Array:
@@ -179,12 +182,12 @@ def to_device(self: Array, device: Any, /, *, stream: Any = None) -> Array:
     if not isinstance(device, (str, Sharding)):
         kind = "None" if device is None else type(device).__name__
         raise TypeError(f"to_device() argument 1 must be str, not {kind}")
-    target = target_of(device)
+    target = target_of(device, what="to_device")
     if stream is not None:
         raise ValueError(f"to_device: a stream must be None on this device, got {stream!r}")
     if target.sharding is None and where(self)[0] is target.place:
         return self
-    return put_in_order(self, target)
+    return put_in_order(self, target, "to_device")
 
 
 # -- the namespace's capabilities ------------------------------------------------------------------

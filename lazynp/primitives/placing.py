@@ -33,6 +33,8 @@ from lazynp._processes import process_count, process_index
 from lazynp._recorder import calls, elsewhere, local
 from lazynp._shardings import NamedSharding, PartitionSpec, SingleDeviceSharding, sharding_on
 
+_PUT = "device_put"
+
 
 @dataclass(frozen=True)
 class Target:
@@ -53,12 +55,14 @@ class Target:
 NOWHERE = Target(HOME, committed=False)  # where plain arrays are
 
 
-def target_of(device: Any, committed: bool = True) -> Target:
-    """What a device, its name or a sharding asks for. Raises DeviceError."""
+def target_of(device: Any, committed: bool = True, what: str = _PUT) -> Target:
+    """What a device, its name or a sharding asks for. Raises DeviceError. what: for other errors,
+    what the user has called.
+    """
     if isinstance(device, PartitionSpec):
-        device = sharding_on(None, device, "device_put")
+        device = sharding_on(None, device, what)
     if isinstance(device, NamedSharding):
-        check_taking_part(device)
+        check_taking_part(device, what)
         return Target(place_on(device.mesh), committed, device)
     if isinstance(device, SingleDeviceSharding):
         device = next(iter(device.device_set))
@@ -69,16 +73,20 @@ def target_of(device: Any, committed: bool = True) -> Target:
     return Target(place_of(device), committed)
 
 
-def check_taking_part(sharding: NamedSharding) -> None:
+def check_taking_part(sharding: NamedSharding, what: str = _PUT) -> None:
     """Raise ValueError if this process has no device of the mesh."""
     mine = process_index()
     if not any(d.process_index == mine for d in sharding.device_set):
-        raise ValueError(f"device_put: process {mine} has no device of {sharding.mesh}")
+        raise ValueError(f"{what}: process {mine} has no device of {sharding.mesh}")
 
 
-def put(x: Array, target: Target, source: Target | None = None) -> Array:
-    """A new array with this value, there. source: where its cotangents go, if not where it is."""
+def put(x: Array, target: Target, source: Target | None = None, what: str = _PUT) -> Array:
+    """A new array with this value, there. source: where its cotangents go, if not where it is.
+    what: for errors, what the user has called.
+    """
     node = x._read()
+    if target.sharding is not None:
+        target.sharding.check(aval_of_node(node).shape, what)
     if is_interpreted(node) or local.recorder.staging:
         calls[:] = [_called]
         out = device_put(x, target=target, source=source or Target(*where(x)))
@@ -91,8 +99,6 @@ def put_node(node: Node, target: Target) -> Node:
     placed = placed_in(node)
     if target == NOWHERE:
         return node if placed is None else placed.home()
-    if target.sharding is not None:
-        target.sharding.check(aval_of_node(node).shape, "device_put")
     sharding = target.sharding
     if placed is not None and placed.place is target.place:
         inner = placed.node

@@ -20,7 +20,7 @@ def _is_leaf(x: Any) -> bool:
 def targets(prefix: Any, structure: Any, what: str) -> list[Target | None]:
     """For each leaf of a tree, where it shall be; None: anywhere."""
     wanted = broadcast_prefix(prefix, structure, what, is_leaf=_is_leaf)
-    return [None if d is None else target_of(d) for d in wanted]
+    return [None if d is None else target_of(d, what=what) for d in wanted]
 
 
 class Arrangement:
@@ -41,10 +41,10 @@ class Arrangement:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             leaves, structure = tree_flatten(function(*args, **kwargs))
-            wanted = targets(self.outs, structure, f"{self.what}: out_shardings")
+            what = f"{self.what}: out_shardings"
+            wanted = targets(self.outs, structure, what)
             made = [
-                x if t is None else put(x if isinstance(x, Array) else new_array(node_of(x)), t)
-                for x, t in zip(leaves, wanted, strict=True)
+                x if t is None else _put(x, t, what) for x, t in zip(leaves, wanted, strict=True)
             ]
             return tree_unflatten(structure, made)
 
@@ -57,15 +57,20 @@ class Arrangement:
         if kwargs:
             raise ValueError(f"{self.what}: in_shardings are those of positional arguments")
         leaves, structure = tree_flatten(args)
-        wanted = targets(self.ins, structure, f"{self.what}: in_shardings")
+        what = f"{self.what}: in_shardings"
+        wanted = targets(self.ins, structure, what)
         copied = []
         for i, (x, target) in enumerate(zip(leaves, wanted, strict=True)):
             if target is None or isinstance(x, Array) and _is_there(x, target):
                 continue
             if not hasattr(x, "aval") or isinstance(x, Array):  # not a ShapeDtype
-                leaves[i] = put(x if isinstance(x, Array) else new_array(node_of(x)), target)
+                leaves[i] = _put(x, target, what)
                 copied.append((x, leaves[i], leaves[i]._read()))
         return tree_unflatten(structure, leaves), copied
+
+
+def _put(x: Any, target: Target, what: str) -> Array:
+    return put(x if isinstance(x, Array) else new_array(node_of(x)), target, what=what)
 
 
 def _is_there(x: Array, target: Target) -> bool:

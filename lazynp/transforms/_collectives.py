@@ -31,11 +31,12 @@ from lazynp.transforms._vmap import (
     named_trace,
     numbers_of,
     of_equals,
+    unbound,
 )
 
 
 def _unbound(*_: Any, axis_name: Any, **__: Any) -> Any:
-    raise NameError(f"no active vmap has the axis name {axis_name!r}")
+    raise unbound(axis_name)
 
 
 def _abstract(x: Aval, *numbers: Aval, axis_name: Any, op: str, count: int = 0) -> Aval:

@@ -141,7 +141,7 @@ def _mapped(
     """Map the function over all examples; every result is batched."""
 
     def run(xs: Arrays) -> list[Array]:
-        inner = BatchTrace(trace.what, trace.size, trace.axis_name)
+        inner = BatchTrace(trace.wording, trace.size, trace.axis_name)
         axes = [0 if f else None for f in flags]
         outs, _ = batch_nodes(function, xs, [x._read() for x in xs], axes, inner, function)
         return [new_array(n) if b else repeated(new_array(n), trace.size) for n, b in outs]

@@ -13,12 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar
+from lazynp._avals import Aval
 from lazynp._shardings import Mesh, NamedSharding, PartitionSpec, current_mesh
 from lazynp._tree import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import shaping
 from lazynp.primitives.placing import put, target_of
 from lazynp.transforms._stack import name_of, node_of, result_handle
-from lazynp.transforms._vmap import vmap
+from lazynp.transforms._vmap import Wording, mapping
 
 
 def shard_map(
@@ -62,6 +63,24 @@ def _is_spec(x: Any) -> bool:
     return isinstance(x, PartitionSpec)
 
 
+class _Devices(Wording):
+    """The examples are the blocks of devices."""
+
+    each = "device"
+    same = "pass what is the same for all devices with a spec that names no axis"
+    apart = "an argument that the axes of the mesh split"
+
+    def __init__(self, what: str, out_specs: Any) -> None:
+        super().__init__(what)
+        self.out_specs = out_specs
+
+    def differs(self, aval: Aval, axis_name: Any) -> str:
+        return (
+            f"out_specs {self.out_specs} lack the axis {axis_name!r}, along which a result may "
+            "differ from device to device; check_vma=False trusts that it does not"
+        )
+
+
 class _Call:
     """One call: its blocks, and how its results are joined."""
 
@@ -70,6 +89,7 @@ class _Call:
     ) -> None:
         self.function, self.mesh, self.what = function, mesh, what
         self.out_specs, self.check = out_specs, check
+        self.wording = _Devices(what, out_specs)
 
     def run(self, args: tuple[Any, ...], in_specs: Any) -> Any:
         leaves, structure = tree_flatten(args)
@@ -80,11 +100,14 @@ class _Call:
         def local(*blocks: Any) -> Any:
             # a copy, so that writes stay here
             own = [new_array(b._read()) if type(b) is NDArray else b for b in blocks]
-            return self.function(*tree_unflatten(structure, own))
+            out = self.function(*tree_unflatten(structure, own))
+            self.specs_of(tree_flatten(out)[1])
+            return out
 
         mapped: Callable[..., Any] = local
         for name in reversed(self.mesh.axis_names):
-            mapped = vmap(
+            mapped = mapping(
+                self.wording,
                 mapped,
                 in_axes=tuple(0 if self.splits(s, name) else None for s in shardings),
                 out_axes=tree_map(lambda s, n=name: self.out_axis(s, n), self.out_specs,
@@ -93,19 +116,14 @@ class _Call:
                 axis_size=self.mesh.shape[name],
                 spmd_axis_name=name,
             )  # fmt: skip
-        try:
-            out = mapped(*blocks)
-        except ValueError as error:
-            if "out_axes is None" not in str(error):
-                raise
-            raise ValueError(
-                f"{self.what}: out_specs {self.out_specs} lack an axis along which a result may "
-                f"differ from device to device ({error}); check_vma=False trusts that it does not"
-            ) from None
-        results, tree = tree_flatten(out)
-        wanted = broadcast_prefix(self.out_specs, tree, f"{self.what}: out_specs", is_leaf=_is_spec)
+        results, tree = tree_flatten(mapped(*blocks))
+        wanted = self.specs_of(tree)
         joined = [self.join(x, self.sharding(s)) for x, s in zip(results, wanted, strict=True)]
         return tree_unflatten(tree, joined)
+
+    def specs_of(self, tree: Any) -> list[Any]:
+        """For each result of a tree like this, how it is split."""
+        return broadcast_prefix(self.out_specs, tree, f"{self.what}: out_specs", is_leaf=_is_spec)
 
     def sharding(self, spec: Any) -> NamedSharding:
         return NamedSharding(self.mesh, PartitionSpec() if spec is None else spec)

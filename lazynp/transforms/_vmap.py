@@ -16,7 +16,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from lazynp._array import Array, NDArray, new_array, new_scalar
-from lazynp._avals import aval_of
+from lazynp._avals import Aval, aval_of
 from lazynp._flush import cure
 from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, leaf, op_of, tracer_node
@@ -47,6 +47,21 @@ from lazynp.transforms._stack import (
 )
 
 
+class Wording:
+    """How errors of a mapped function speak of its examples."""
+
+    each = "example"
+    same = "pass what is the same for all examples with in_axes=None"
+    apart = "an argument with an axis for the examples"
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def differs(self, aval: Aval, axis_name: Any) -> str:
+        """That a result differs along the axis, and has no axis for that."""
+        return f"out_axes is None for a result of {aval} that differs from example to example"
+
+
 class BatchTracer(Tracer):
     """All examples, on axis 0 of a node of the level below."""
 
@@ -61,13 +76,13 @@ class BatchTracer(Tracer):
         self.code, self.offset = user_position()
 
     def seen(self) -> Any:
+        wording = self.trace.wording  # type: ignore[attr-defined]
         branch = self.aval.dtype.kind == "b" and not self.aval.shape
         staged = "; or map jit(f): there, Python's branches and loops are part of the program"
         raise TypeError(
             f"{self.trace.what}: the value of {self.aval} recorded at "
-            f"{position(self.code, self.offset)} is another for each example, but "
-            f"{position(*user_position())} asks for one {cure(self.aval)}; pass what is "
-            "the same for all examples with in_axes=None"
+            f"{position(self.code, self.offset)} is another for each {wording.each}, but "
+            f"{position(*user_position())} asks for one {cure(self.aval)}; {wording.same}"
             + (staged if branch and not local.recorder.staging else "")
         )
 
@@ -92,10 +107,13 @@ def flagged(outs: Sequence[Array], flags: Sequence[bool]) -> tuple[Any, ...]:
 
 
 class BatchTrace(Trace):
-    __slots__ = ("size", "axis_name", "spmd")
+    __slots__ = ("size", "axis_name", "spmd", "wording")
 
-    def __init__(self, what: str, size: int, axis_name: Any = None, spmd: Any = None) -> None:
-        super().__init__(what)
+    def __init__(
+        self, what: str | Wording, size: int, axis_name: Any = None, spmd: Any = None
+    ) -> None:
+        self.wording = Wording(what) if isinstance(what, str) else what
+        super().__init__(self.wording.what)
         self.size, self.axis_name = size, axis_name
         self.spmd = spmd  # the axis of a mesh that splits the examples in constraints
 
@@ -184,7 +202,14 @@ def named_trace(axis_name: Any) -> BatchTrace:
     for trace in reversed(_axes.named):
         if trace.axis_name == axis_name:
             return trace
-    raise NameError(f"no active vmap has the axis name {axis_name!r}")
+    raise unbound(axis_name)
+
+
+def unbound(axis_name: Any) -> NameError:
+    """The error for a name that stands for no axis here."""
+    names = ", ".join(repr(trace.axis_name) for trace in _axes.named)
+    there = f"the axes here are {names}" if names else "no axis has a name here"
+    return NameError(f"no active vmap or shard_map has the axis name {axis_name!r}: {there}")
 
 
 def current_axis() -> Any:
@@ -240,8 +265,8 @@ def _settle_for(function: Callable[..., Any], trace: BatchTrace) -> Callable[[Ar
         raise ValueError(
             f"{trace.what}: {name} of {aval_of_node(before)} is an array "
             f"from outside, which {position(tracer.code, tracer.offset)} gave another value for "
-            "each example. Pass it as an argument with an axis for the examples, or create "
-            "the array inside the function"
+            f"each {trace.wording.each}. Pass it as {trace.wording.apart}, or create the array "
+            "inside the function"
         )
 
     return settle
@@ -322,7 +347,17 @@ def vmap(
     in_axes: an int, None (the same for all examples), or a tree of these that is a prefix of the
     arguments; keyword arguments are mapped over axis 0. out_axes: the same for the results.
     """
-    what = f"vmap of {name_of(fun)}"
+    wording = Wording(f"vmap of {name_of(fun)}")
+    mapped = mapping(wording, fun, in_axes, out_axes, axis_name, axis_size, spmd_axis_name)
+    return with_recipe(mapped, vmap, fun, in_axes, out_axes, axis_name, axis_size)
+
+
+def mapping(
+    wording: Wording, fun: Callable[..., Any], in_axes: Any, out_axes: Any, axis_name: Any,
+    axis_size: int | None, spmd_axis_name: Any,
+) -> Callable[..., Any]:  # fmt: skip
+    """What `vmap` returns; its errors speak of the function and its examples so."""
+    what = wording.what
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, (int, tuple))):
@@ -338,19 +373,19 @@ def vmap(
         nodes = [argument_node(x) for x in leaves]
         axes = _argument_axes(in_axes, args, structure, nodes, what)
         size = _common_size(args, kwargs, nodes, axes, axis_size, what)
-        trace = BatchTrace(what, size, axis_name, spmd_axis_name)
+        trace = BatchTrace(wording, size, axis_name, spmd_axis_name)
         flat = Flat(lambda a, k: fun(*a, **k), structure)
         outs, like = batch_nodes(flat, leaves, nodes, axes, trace, fun)
         targets = broadcast_prefix(out_axes, flat.tree, f"{what}: out_axes")
         placed = [
-            _placed(n, batched, axis, size, what)
+            _placed(n, batched, axis, trace)
             for (n, batched), axis in zip(outs, targets, strict=True)
         ]
         return flat.rebuilt(
             placed, [_mapped_kind(x, a) for x, a in zip(like, targets, strict=True)]
         )
 
-    return with_recipe(mapped, vmap, fun, in_axes, out_axes, axis_name, axis_size)
+    return mapped
 
 
 def _argument_axes(
@@ -420,24 +455,22 @@ def _common_size(
     return size
 
 
-def _placed(node: Node, batched: bool, axis: Any, size: int, what: str) -> Node:
+def _placed(node: Node, batched: bool, axis: Any, trace: BatchTrace) -> Node:
     """Move the batch axis of a result to where out_axes says."""
     if axis is None:
         if batched:
-            raise ValueError(
-                f"{what}: out_axes is None for a result of {aval_of_node(node)} that differs from "
-                "example to example"
-            )
+            why = trace.wording.differs(aval_of_node(node), trace.axis_name)
+            raise ValueError(f"{trace.what}: {why}")
         return node
     aval = aval_of_node(node)
     ndim = aval.ndim if batched else aval.ndim + 1
     if not -ndim <= axis < ndim:
-        raise AxisError(axis, ndim, f"{what}: out_axes")
+        raise AxisError(axis, ndim, f"{trace.what}: out_axes")
     axis %= ndim
     if batched:
         return moved(new_array(node), 0, axis)._read()
     shape = list(aval.shape)
-    shape.insert(axis, size)
+    shape.insert(axis, trace.size)
     dims = tuple(i for i in range(ndim) if i != axis)
     return shaping.broadcast_in_dim(new_array(node), shape=tuple(shape), dims=dims)._read()
 

@@ -203,10 +203,50 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="psum_scatter"):
         mapped(lambda a: np.psum_scatter(a, "x"), P("x"), P("x"))(A)
     for f in (np.psum, np.all_gather, np.axis_index, np.axis_size):
-        with pytest.raises(NameError, match="'q'"):
+        with pytest.raises(NameError, match="'q': the axes here are 'x', 'y'"):
             mapped(lambda a, f=f: f(a, "q") if f in (np.psum, np.all_gather) else f("q"), P(), P())(
                 A
             )
+
+
+def local(a: Any) -> Any:
+    return a
+
+
+@on_eight
+def test_errors_speak_of_shard_map() -> None:
+    """It is made of vmaps, of which its users know nothing."""
+    wrong: list[tuple[Any, str]] = [
+        (P(), r" PartitionSpec\(\) lack the axis 'x', along which .* check_vma=False"),
+        ((P("x"), P("x")), r": \(PartitionSpec\('x'\), PartitionSpec\('x'\)\) is a tree where"),
+        ({"z": P("x")}, r": \{'z': PartitionSpec\('x'\)\} is a tree where"),
+    ]
+    for specs, words in wrong:
+        with pytest.raises(ValueError, match="^shard_map of local: out_specs" + words):
+            mapped(local, P("x"), specs)(A)
+    with pytest.raises(ValueError, match="^shard_map of <lambda>: out_specs: .* is not a prefix"):
+        mapped(lambda a: {"k": a}, P("x"), {"z": P("x")})(A)
+
+    def branches(a: Any) -> Any:
+        return a if a.sum() > 0 else -a
+
+    def asks(a: Any) -> Any:
+        return a * float(a.sum())
+
+    for f in (branches, asks):
+        words = f"^shard_map of {f.__name__}: .* is another for each device.* a spec that names no"
+        with pytest.raises(TypeError, match=words):
+            mapped(f, P("x"), P("x"))(A)
+    outside = np.array(A)
+
+    def writes_outside(a: Any) -> Any:
+        outside[:2] += a
+        return a
+
+    words = "^shard_map of writes_outside: .* another value for each device. Pass it as an argument"
+    with pytest.raises(ValueError, match=words):
+        mapped(writes_outside, P("x"), P("x"))(A)
+    numpy.testing.assert_array_equal(outside, A)
 
 
 AMONG: dict[str, tuple[Callable[[Any], Any], int]] = {  # of equal blocks; how it scales them

@@ -91,6 +91,8 @@ collective = _primitive("collective", _jvp, _transpose)
 
 def _differs(node: Any, trace: BatchTrace) -> bool:
     """Whether a value may differ between the examples of the trace."""
+    if not trace.alive:  # its name is used in a backward rule, for what all examples share
+        return False
     if not is_interpreted(node):
         return isinstance(local.recorder, StagingRecorder) and local.recorder.owns(node)
     tracer = node[VALUE]

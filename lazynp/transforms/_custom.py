@@ -33,6 +33,7 @@ from lazynp.transforms._stack import (
     result_handle,
     zeros,
 )
+from lazynp.transforms._vmap import under_names
 
 
 class _Custom:
@@ -296,7 +297,7 @@ class custom_vjp(_Custom):
             found = bwd(*call.nondiff, tree_unflatten(structure, leaves), ct)
             return _cotangents(call, found)
 
-        return {"fwd": forward, "bwd": backward, "sees": [fwd, bwd, *call.nondiff]}
+        return {"fwd": forward, "bwd": under_names(backward), "sees": [fwd, bwd, *call.nondiff]}
 
 
 def _is_array(x: Any) -> bool:

@@ -197,6 +197,23 @@ def _named(trace: BatchTrace) -> Iterator[None]:
         _axes.named.pop()
 
 
+def under_names(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, in which the names that there are now can be used, also when they are gone."""
+    named = list(_axes.named)
+    if not named:
+        return function
+
+    def run(*args: Any) -> Any:
+        before = _axes.named
+        _axes.named = [*named, *before]
+        try:
+            return function(*args)
+        finally:
+            _axes.named = before
+
+    return run
+
+
 def named_trace(axis_name: Any) -> BatchTrace:
     """The innermost active vmap with this axis_name. NameError if there is none."""
     for trace in reversed(_axes.named):

@@ -143,3 +143,20 @@ def test_derivatives_of_what_all_examples_share(name: str) -> None:
     for way in WAYS.values():
         want = way(lambda w: 6 * (whole(w) ** 2).sum())(np.array(W))
         numpy.testing.assert_allclose(way(mapped)(np.array(W)), want)
+
+
+def test_a_backward_rule_has_the_names_that_its_function_had() -> None:
+    """Also if it runs when the vmap has ended, because the argument is the same for all."""
+    total = np.custom_vjp(lambda w: psum(np.sin(w), "i"))
+    total.defvjp(
+        lambda w: (psum(np.sin(w), "i"), w), lambda w, ct: (np.cos(w) * psum(ct, "i"),)
+    )  # fmt: skip
+
+    def mapped(w: Any) -> Any:
+        return vmap(lambda r: total(w).sum() * r, axis_name="i")(np.arange(4.0)).sum()
+
+    for way in ("grad", "value_and_grad", "vjp", "jacrev", "jit of grad", "vmap of grad"):
+        want = WAYS[way](lambda w: 24 * np.sin(w).sum())(np.array(W))
+        numpy.testing.assert_allclose(WAYS[way](mapped)(np.array(W)), want)
+    with pytest.raises(NameError, match="'i': no axis has a name here"):
+        grad(lambda w: total(w).sum())(np.array(W))

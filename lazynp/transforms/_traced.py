@@ -229,7 +229,10 @@ def _parts(
         if type(x) is NDArray and x._base is not None and id(x._base) not in recorder.handles:
             if fixed(x._path, starts):
                 views.setdefault(id(x._base), []).append(i)
-    own = {id(x): i for i, x in enumerate(leaves) if type(x) is NDArray and id(x) in views}
+    own: dict[int, int] = {}  # where each is a result first; there, it is none met again
+    for i, x in enumerate(leaves):
+        if type(x) is NDArray and id(x) in views:
+            own.setdefault(id(x), i)
     found: dict[int, Any] = {}
     shared: list[Array] = []
     for owner, places in views.items():

@@ -63,6 +63,11 @@ def of_the_argument(x: Any) -> Any:
     return x[:2], y, y[1:], x
 
 
+def part_before_the_same_array_twice(x: Any) -> Any:
+    y = x * 2
+    return y[1:], y, y, y[:2]
+
+
 def put_into_a_list(x: Any) -> Any:
     y = x * 2
     found: list[Any] = []
@@ -74,6 +79,7 @@ def put_into_a_list(x: Any) -> Any:
 PROGRAMS: list[Callable[[Any], Any]] = [
     whole_and_parts, two_parts, in_containers, the_same_part_twice, one_part, written_inside, rows,
     of_two_arrays, complex_parts, of_the_argument, put_into_a_list,
+    part_before_the_same_array_twice,
 ]  # fmt: skip
 
 

@@ -58,11 +58,16 @@ class Numbers(dict[Size, int]):
 
 
 def mapped(x: Any, values: Callable[[Size], Any]) -> Any:
-    """A parameter of an operation, with these values for its sizes."""
+    """A parameter of an operation, with these values for its sizes. A slice is of the places of an
+    axis (`_steps.basic_slice`): a negative stop lies before the first.
+    """
     if type(x) is Size:
         return values(x)
     if type(x) is tuple:
         return tuple([mapped(y, values) for y in x])
+    if type(x) is slice:
+        start, stop, step = [mapped(y, values) for y in (x.start, x.stop, x.step)]
+        return slice(start, None if type(stop) is int and stop < 0 else stop, step)
     return x
 
 
@@ -132,10 +137,6 @@ _STAND_INS = (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049, 1051, 1061)
 
 def stand_in(x: Any) -> Any:
     """Numbers in place of sizes, where only the order of strides matters."""
-    if type(x) is slice:
-        return slice(*map(stand_in, (x.start, x.stop, x.step)))
-    if type(x) is tuple and slice in map(type, x):
-        return tuple(map(stand_in, x))
     return mapped(x, lambda size: size.at(lambda a: _STAND_INS[a.order % len(_STAND_INS)]))
 
 

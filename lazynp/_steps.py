@@ -138,7 +138,7 @@ class Basic(tuple[Any, ...], Exact):
         try:
             return dummy[self[0]]
         except TypeError:  # sizes without values
-            return dummy[stand_in(self[0])]
+            return self.meaning.layout(dummy)
 
     def then(self, step: Any) -> Slice | None:
         return self.meaning.then(step)
@@ -342,17 +342,11 @@ def with_numbers(step: Any, values: Callable[[Any], int]) -> Any:
     if isinstance(step, Slice):
         if not sized(step.params["shape"]) and not sized(step.params["sizes"]):
             return step
-        index = tuple([_numbered(i, values) for i in step.index])
+        index = tuple([mapped(i, values) for i in step.index])
         params = {k: mapped(p, values) for k, p in step.params.items()}
         return type(step)(index, params, step.starts)
     dims = {k: x for k in ("shape", "lengths") if sized(x := getattr(step, k, ()))}
     return replace(step, **{k: mapped(x, values) for k, x in dims.items()}) if dims else step
-
-
-def _numbered(item: Any, values: Callable[[Any], int]) -> Any:
-    if type(item) is slice:
-        return slice(*[mapped(x, values) for x in (item.start, item.stop, item.step)])
-    return mapped(item, values)
 
 
 # -- basic indices -------------------------------------------------------------------------------
@@ -400,7 +394,7 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
 def _clean(start: int, size: int, step: int) -> slice:
     """The slice of these places, for `layout`."""
     if is_size(size) or is_size(start):
-        return slice(start, start + size * step, step) if step > 0 else slice(None, None, step)
+        return slice(start, start + size * step, step)  # a stop before the first place is negative
     stop = start + size * step
     return slice(start, stop if stop >= 0 else None, step) if size else slice(0)
 

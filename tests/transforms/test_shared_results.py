@@ -131,3 +131,30 @@ def test_derivatives_and_examples(program: Callable[[Any], Any]) -> None:
     for f in (np.vmap(compiled), np.jit(np.vmap(program)), np.jit(np.vmap(compiled))):
         for got, wanted in zip(flat(f(many)), want, strict=True):
             numpy.testing.assert_allclose(got, wanted)
+
+
+REVERSED: dict[str, Callable[[Any, Any], Any]] = {
+    "to the first": lambda y, k: (y, y[0::-1]),
+    "two steps": lambda y, k: (y, y[0::-2]),
+    "rows": lambda y, k: (y.reshape(-1, 1), y.reshape(-1, 1)[0::-1, :0:-1]),
+    "from a size": lambda y, k: (y, y[k.shape[0] :: -1]),
+    "of a view": lambda y, k: (y, y[::2][0::-1]),
+    "that ends within": lambda y, k: (y, y[1:0:-1]),
+}
+
+
+@pytest.mark.parametrize("program", REVERSED.values(), ids=list(REVERSED))
+def test_reversed_parts_of_unknown_length(program: Callable[[Any, Any], Any]) -> None:
+    compiled = np.jit(lambda x, k: program(x * 1, k), abstracted_axes=({0: "n"}, {0: "k"}))
+    for n in (4, 0, 1, 2, 3):
+        for k in (0, 1, 2):
+            x, counted = numpy.arange(n) + 1.0, numpy.zeros(k)
+            want = program(x * 1, counted)
+            whole, part = compiled(x, counted)
+            assert numpy.asarray(whole).tolist() == want[0].tolist()
+            assert numpy.asarray(part).tolist() == want[1].tolist()
+            assert part.shape == want[1].shape
+            whole, part = compiled(x, counted)
+            part *= 2
+            want[1][...] *= 2
+            assert numpy.asarray(part).tolist() == want[1].tolist()

@@ -31,16 +31,20 @@ class Table:
     """The sizes of one traced function.
 
     made: sizes that integers of the program define, in order. scalars: what stands for a size.
+    weak: what stands for it in the user's arithmetic, where `scalars` has what is not weak.
     required: sizes that must not be negative, what the error tells, and the error. opens: whether
     a loop that changes sizes, or a branch that decides some, was recorded.
     """
 
-    __slots__ = ("by_node", "made", "scalars", "kept", "required", "opens", "counts", "bins")
+    __slots__ = (
+        "by_node", "made", "scalars", "weak", "kept", "required", "opens", "counts", "bins"
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.by_node: dict[int, Dim] = {}
         self.made: list[Atom] = []
         self.scalars: dict[Size, Scalar] = {}
+        self.weak: dict[Size, Scalar] = {}
         self.required: list[tuple[Dim, Any, Callable[[Any], BaseException]]] = []
         self.opens = False
         self.counts: list[tuple[Node, Size]] = []  # masks, and how many elements of them are true
@@ -294,6 +298,24 @@ def scalar_of(size: Size) -> Scalar:
     return found
 
 
+def number_of(size: Size) -> Scalar:
+    """The size as an int of Python's: what NumPy's shapes contain, and weak in promotion, although
+    the integer that decides it may be an array's element.
+    """
+    scalar = scalar_of(size)
+    if scalar.aval.weak:
+        return scalar
+    sizes = table()
+    found = None if sizes is None else sizes.weak.get(size)
+    if found is None:
+        found = new_scalar(elementwise.convert(scalar, dtype=LENGTH.dtype, weak=True)._read())
+        if sizes is not None:
+            sizes.weak[size] = found
+            sizes.by_node[id(found._node)] = size
+            sizes.kept.append(found._node)
+    return found
+
+
 def as_operand(x: Dim) -> Any:
     """A place in an axis as an operand of a primitive."""
     return scalar_of(x) if type(x) is Size else x
@@ -363,4 +385,4 @@ def _unwritten(what: Any, frame: FrameType) -> TypeError:
     )
 
 
-_sizes.install(Hooks(scalar_of, _compared, _unknown, _unwritten))
+_sizes.install(Hooks(number_of, _compared, _unknown, _unwritten))

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, new_scalar, write_lock
-from lazynp._avals import on_device
+from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._errstate import warn
 from lazynp._extents import broadcast_shapes, shown
 from lazynp._flush import host_value
 from lazynp._node import Node, leaf
 from lazynp._overrides import ask
 from lazynp._recorder import elsewhere, local
+from lazynp._sizes import Size
 from lazynp._strides import dense_order, may_write
 from lazynp.functions._nested import assemble, holds_lazy, opened
 from lazynp.functions._stores import write_into
@@ -78,6 +79,22 @@ def scalar_if_0d(x: Array) -> Array:
     if on_device(x.dtype):
         return new_scalar(x._read())
     return host_value(x._read())[()]  # an object, string, date
+
+
+def kind_of(x: Any) -> Any:
+    """The argument for `np.result_type`: a number of Python's is weak, and so is what stands for
+    one (a size, a number that jit traces).
+    """
+    if type(x) in SCALAR_DTYPES:
+        return type(x)(0)
+    if type(x) is Size:
+        return 0
+    array = as_array(x)
+    weak = not array.ndim and array.aval.weak
+    return _WEAK.get(array.dtype.kind, array.dtype) if weak else array.dtype
+
+
+_WEAK: dict[str, Any] = {"i": 0, "f": 0.0, "c": 0j}
 
 
 def numpys(x: Any) -> Any:

@@ -13,7 +13,7 @@ from lazynp._array import Array
 from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._dimensions import require, require_all, scalar_of, table
 from lazynp._extents import known_empty, surely
-from lazynp._sizes import is_size, largest, smallest
+from lazynp._sizes import Size, is_size, largest, smallest
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
     as_size,
@@ -152,7 +152,7 @@ def _pairs(x: Any, ndim: int, as_index: bool = False) -> Any:
 
 def _values(x: Any, ndim: int) -> Any:
     """Pairs of values to pad with; lazy values stay lazy."""
-    lazy = isinstance(x, Array) or isinstance(x, (list, tuple)) and holds_lazy(x)
+    lazy = isinstance(x, (Array, Size)) or isinstance(x, (list, tuple)) and holds_lazy(x)
     if not lazy:
         return _pairs(x, ndim)
     x = asarray(x)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar
-from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._dimensions import require_all, size_of
+from lazynp._avals import on_device
+from lazynp._dimensions import number_of, require_all, size_of
 from lazynp._quiet import quietly
 from lazynp._sizes import Size, is_size, largest
 from lazynp._values import knowable
@@ -30,8 +30,7 @@ from lazynp.functions._construct import array
 from lazynp.functions._eager import evenly, of_numbers
 from lazynp.functions._getset import setitem
 from lazynp.functions._likes import as_its_like
-from lazynp.functions._nested import of_size
-from lazynp.functions._operands import as_array, broadcast, cast
+from lazynp.functions._operands import as_array, broadcast, cast, kind_of
 from lazynp.functions._part_joins import counting
 from lazynp.functions._placing import placing
 from lazynp.functions._recording import apply
@@ -174,7 +173,7 @@ def linspace(
     """See `numpy.linspace`."""
     check_device(device)
     num = as_size(num)
-    start, stop = [of_size(x) if type(x) is Size else x for x in (start, stop)]
+    start, stop = [number_of(x) if type(x) is Size else x for x in (start, stop)]
     text = "Number of samples, {}, must be non-negative."
     require_all((num,), lambda n: ValueError(text.format(n)), num)
     if dtype is not None:
@@ -204,8 +203,7 @@ def _at_once(start: Any, stop: Any, num: int) -> bool:
 
 def _inexact_type(*xs: Any) -> np.dtype[Any]:
     """NumPy's result type of these and a Python float; Python scalars are weak."""
-    known = [x if type(x) in SCALAR_DTYPES else as_array(x).dtype for x in xs]
-    return np.result_type(*known, 0.0)
+    return np.result_type(*map(kind_of, xs), 0.0)
 
 
 def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> tuple[Array, Any]:

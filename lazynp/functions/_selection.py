@@ -34,6 +34,7 @@ from lazynp.functions._operands import (
     as_array,
     broadcast,
     cast,
+    kind_of,
     numpys,
     plain,
     scalar_if_0d,
@@ -131,7 +132,7 @@ def where(
             pass
     if _on_host(x, y):
         return host_call(np.where, condition, x, y)
-    dtype = np.result_type(*[_kind(v) for v in (x, y)])
+    dtype = np.result_type(*[kind_of(v) for v in (x, y)])
     out = numpys(_picked(_truth(condition), _converted(x, dtype), _converted(y, dtype)))
     return in_common_order(out, condition, x, y) if out_of_order(condition, x, y) else out
 
@@ -143,11 +144,6 @@ def _is_ready(condition: Any, x: Any, y: Any) -> bool:
         and condition.dtype.kind == "b"
         and all(type(v) in (int, float) or isinstance(v, Array) for v in (x, y))
     )
-
-
-def _kind(x: Any) -> Any:
-    """The argument for `np.result_type`: a Python scalar stays weak."""
-    return type(x)(0) if type(x) in (int, float, complex) else as_array(x).dtype
 
 
 def _converted(x: Any, dtype: np.dtype[Any]) -> Array:
@@ -172,7 +168,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     choices = [*choicelist, default]
     if _on_host(*choices):
         return host_call(np.select, list(condlist), list(choicelist), default)
-    dtype = np.result_type(*[_kind(c) for c in choices])
+    dtype = np.result_type(*[kind_of(c) for c in choices])
     conditions = [as_array(c) for c in condlist]
     for k, c in enumerate(conditions):
         if c.dtype.kind != "b":
@@ -199,7 +195,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         given = [c if is_weak else x for c, x, is_weak in zip(choices, arrays, weak, strict=True)]
         return host_into(np.choose, index, given, out=out, mode=mode)
     # a Python number takes the dtype of the others, and wraps
-    kinds = [c if is_weak else x.dtype for c, x, is_weak in zip(choices, arrays, weak, strict=True)]
+    kinds = [c if is_weak else kind_of(c) for c, is_weak in zip(choices, weak, strict=True)]
     dtype = np.result_type(*kinds)
     if mode == "raise":
         refuse_outside(index, len(arrays), ValueError, "invalid entry in choice array")

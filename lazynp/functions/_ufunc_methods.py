@@ -21,7 +21,7 @@ from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._foreign import elsewhere, overridden
 from lazynp.functions._host import host_into, to_host
 from lazynp.functions._index_keys import normal_item
-from lazynp.functions._operands import as_array, check_writeable, plain, store
+from lazynp.functions._operands import as_array, check_writeable, numpys, plain, store
 from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE, ROWS, accumulate, reduce, single_out
 from lazynp.functions._stores import host_index, write_into
@@ -80,7 +80,7 @@ class Methods:
         a, b = args
         if overridden(a, b):
             return elsewhere(self, "outer", (a, b), kwargs)
-        x, y = [v if type(v) is NDArray else plain(v) for v in (a, b)]
+        x, y = [v if type(v) is NDArray else numpys(plain(v)) for v in (a, b)]
         if x.ndim and y.ndim:
             x = _getset.getitem(x, (Ellipsis, *(None,) * y.ndim))  # in its memory order
         return self(x, y, **kwargs)

@@ -18,7 +18,7 @@ from lazynp.functions._arguments import part as within
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_call, needs_host
-from lazynp.functions._operands import as_array, broadcast, cast, numpys, scalar_if_0d
+from lazynp.functions._operands import as_array, broadcast, cast, kind_of, numpys, scalar_if_0d
 from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE, kept_shape
 from lazynp.primitives import elementwise, indexing, shaping, sorting
@@ -353,8 +353,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     steps = diff(p, axis=axis)
     axis = normalize_axis_index(axis, p.ndim)
     discont = period / 2 if discont is None else discont
-    weak = period if type(period) in (int, float) else as_array(period).dtype
-    dtype = np.result_type(steps.dtype, weak)
+    dtype = np.result_type(steps.dtype, kind_of(period))
     if dtype.kind in "iu":
         high, rest = divmod(period, 2)
         ambiguous = bool(rest == 0)

@@ -18,7 +18,7 @@ from lazynp.functions._einsum import einsum, einsum_path
 from lazynp.functions._generalized import conjugated, direct, generalized
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, host_into, needs_host
-from lazynp.functions._operands import as_array, cast, plain, scalar_if_0d, store
+from lazynp.functions._operands import as_array, cast, numpys, plain, scalar_if_0d, store
 from lazynp.functions._recording import composed
 from lazynp.functions._stores import write_into
 from lazynp.primitives import contraction, shaping
@@ -178,7 +178,7 @@ def _tensordot_axes(axes: Any) -> tuple[list[int], list[int]]:
 @by_numpy(np.kron, outer=True)
 def kron(a: Any, b: Any) -> Any:
     """See `numpy.kron`."""
-    x, y = as_array(a), as_array(b)
+    x, y = numpys(as_array(a)), numpys(as_array(b))
     if not x.ndim or not y.ndim:
         return ufuncs.multiply(x, y)
     n = max(x.ndim, y.ndim)

@@ -50,3 +50,40 @@ def test_sizes_are_weak(size: Any, use: Any, dtype: str) -> None:
         got = numpy.asarray(compiled(x))
         assert got.dtype == want.dtype
         numpy.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+AMONG_ARRAYS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "where": lambda np, x, n: np.where(x > 0, x, n),
+    "where first": lambda np, x, n: np.where(x > 0, n, x),
+    "where alone": lambda np, x, n: np.where(x > 0, n, n),
+    "where of a float": lambda np, x, n: np.where(x > 0, n, 1.5),
+    "select": lambda np, x, n: np.select([x > 0], [x], n),
+    "select twice": lambda np, x, n: np.select([x > 0, x < 0], [n, x]),
+    "choose": lambda np, x, n: np.choose(x > 0, [x, n]),
+    "kron": lambda np, x, n: np.kron(x, n),
+    "kron first": lambda np, x, n: np.kron(n, x),
+    "outer": lambda np, x, n: np.add.outer(x, n),
+    "unwrap": lambda np, x, n: np.unwrap(x.astype("f4"), period=n),
+    "linspace": lambda np, x, n: np.linspace(x[0], n, 3),
+    "pad": lambda np, x, n: np.pad(x, 1, constant_values=n),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i2"])
+@pytest.mark.parametrize("use", AMONG_ARRAYS.values(), ids=list(AMONG_ARRAYS))
+def test_sizes_beside_arrays(use: Any, dtype: str) -> None:
+    x = numpy.array([3, 1, -5, 2], dtype)
+    for size in (lambda x: x.shape[0], lambda x: x[x > 0].size):
+        want = use(numpy, x, size(x))
+        for axes in (None, {0: "n"}):
+            got = np.jit(lambda x, s=size: use(np, x, s(x)), abstracted_axes=axes)(x)
+            assert got.dtype == want.dtype
+            numpy.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("use", AMONG_ARRAYS.values(), ids=list(AMONG_ARRAYS))
+def test_traced_numbers_beside_arrays(use: Any) -> None:
+    x = numpy.array([3, 1, -5, 2], "f4")
+    got, want = np.jit(lambda x, n: use(np, x, n))(x, 4), use(numpy, x, 4)
+    assert got.dtype == want.dtype
+    numpy.testing.assert_allclose(got, want, rtol=1e-6)

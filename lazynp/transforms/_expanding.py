@@ -19,8 +19,8 @@ from lazynp.primitives import elementwise
 from lazynp.transforms._sizing import Own, atoms_in
 
 
-class _Unnamed(Exception):
-    """A variable of a size is not known in a nested jaxpr."""
+class Unnamed(Exception):
+    """A size of the program around a nested jaxpr has no variable in it."""
 
     def __init__(self, size: Size) -> None:
         self.size = size
@@ -69,7 +69,7 @@ class _Expansion:
         if found is not None:
             return found
         if not atom.op:
-            raise _Unnamed(size)
+            raise Unnamed(size)
         sides = [self.name(x) if type(x) is Size else x for x in atom.args]
         found = self._write(OPERATORS[atom.op], *sides)
         return self.names.setdefault(size, found)
@@ -133,7 +133,7 @@ class _Expansion:
             try:
                 params = {k: _body(eqn, k, p, sizes) for k, p in eqn.params.items()}
                 break
-            except _Unnamed as missing:
+            except Unnamed as missing:
                 sizes.append(missing.size)
         params = {k: p for k, p in params.items() if k not in _OWN}
         if "consts" in params:

@@ -17,7 +17,7 @@ from lazynp._array import Array, NDArray
 from lazynp._avals import SizedAval
 from lazynp._config import Loops, config
 from lazynp._dataclass import dataclass, field
-from lazynp._dimensions import table
+from lazynp._dimensions import is_unsized, table
 from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
 from lazynp._recorder import elsewhere, local, user_position
@@ -31,6 +31,7 @@ from lazynp.transforms._axes import axes_argument, names_of_leaves
 from lazynp.transforms._by_size import settled
 from lazynp.transforms._call import Compiled, delivered
 from lazynp.transforms._donation import donated_places
+from lazynp.transforms._expanding import Unnamed
 from lazynp.transforms._quick import PlacedQuick, Quick, front_calls, operands_of, quick_of, stays
 from lazynp.transforms._sized_runs import decided_by_data
 from lazynp.transforms._stack import (
@@ -168,7 +169,10 @@ class Jitted:
                 return quick.call(plain[2], plain[1])
         if local.recorder.staging and _meets_sizes((args, kwargs)):
             return self._prepared(*args, **kwargs)
-        given, traced = self._given(args, kwargs)
+        try:
+            given, traced = self._given(args, kwargs)
+        except Unnamed:  # it decides sizes, of what it captures from the program around it
+            return self._prepared(*args, **kwargs)
         sized = traced.sized
         if sized is not None and table() is not None and (sized.made or decided_by_data(sized)):
             return self._prepared(*args, **kwargs)  # its sizes are those of the program around it
@@ -377,11 +381,11 @@ _SIZES = 256  # fast paths for sizes of one function
 
 
 def _meets_sizes(tree: Any) -> bool:
-    """Whether a traced program calls with arrays of sizes that it does not know. The function then
-    becomes a part of that program.
+    """Whether a traced program calls with arrays of sizes that it does not know, or with what
+    stands for such an array. The function then becomes a part of that program.
     """
     return any(
-        type(x) is Size or isinstance(x, Array) and type(x.aval.plain) is SizedAval
+        type(x) is Size or is_unsized(x) or isinstance(x, Array) and type(x.aval.plain) is SizedAval
         for x in tree_flatten(tree)[0]
     )
 

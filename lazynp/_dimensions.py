@@ -17,6 +17,7 @@ from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node, is_tracer
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._sizes import Atom, Dim, Hooks, Size, Test, largest, smallest, variable
+from lazynp._trace import around
 from lazynp._values import alike
 from lazynp.primitives import elementwise, reduction, shaping
 
@@ -236,6 +237,23 @@ def count_of(mask: Array) -> Dim | None:
     if _table_of(total) is not sizes:
         return None
     return _form(total)
+
+
+def count_where_made(mask: Array) -> Dim | None:
+    """The same for an array that nobody writes. What a loop or branch has from outside is counted
+    there: so it is one size in both.
+    """
+    recorder = local.recorder
+    held = recorder.handles.get(id(mask)) if isinstance(recorder, StagingRecorder) else None
+    outer = recorder.outer if held is not None else None
+    if held is None or not isinstance(outer, StagingRecorder) or outer.sizes is None:
+        return count_of(mask)
+    inside, mask._node = mask._node, held[1]
+    try:
+        with around(recorder):
+            return count_where_made(mask)
+    finally:
+        mask._node = inside
 
 
 def new_size(node: Node, sizes: Table, least: int | None = None, name: str = "") -> Size:

@@ -282,6 +282,18 @@ def staging(what: str) -> Iterator[StagingRecorder]:
             recorder.release()
 
 
+@contextmanager
+def around(recorder: StagingRecorder) -> Iterator[None]:
+    """A block that records into the program around the one that is being staged. There, what was
+    captured has the nodes that `StagingRecorder.handles` keeps.
+    """
+    local.recorder = recorder.outer
+    try:
+        yield
+    finally:
+        local.recorder = recorder
+
+
 class interpreting:  # a block
     """Push a transformation on the stack. When it ends, its tracers are dead."""
 

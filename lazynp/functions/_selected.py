@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, new_array
-from lazynp._dimensions import count_of, table
+from lazynp._dimensions import count_where_made, table
 from lazynp._flush import host_value
 from lazynp._recorder import local, user_position
 from lazynp._steps import expand_ellipsis
@@ -177,7 +177,8 @@ class Selection:
         return made
 
     def _array(self) -> Array:
-        count = count_of(self.mask)
+        self.mask._read()  # from here on, a loop or branch has it from outside
+        count = count_where_made(self.mask)
         if count is None:
             return self.unknown()
         if self.mask.ndim == self.whole.ndim:

@@ -173,6 +173,7 @@ class LoopAtOnce:
         self.limit = Allowance(lambda: most(self.largest))
         self.programs: dict[tuple[int, ...], tuple[Jaxpr, float] | None] = {}
         self.ran: set[tuple[int, ...]] = set()
+        self.empty: set[tuple[int, ...]] = set()  # too small for the places in a round
         self.spent: dict[tuple[int, ...], float] = {}  # microseconds
         self.compiling = sum([_cost.compiling(e.primitive, e.params) for e in body.eqns])
 
@@ -228,8 +229,14 @@ class LoopAtOnce:
         if config.execution == "adaptive":
             if self.spent.get(bucket, 0.0) < self.compiling:
                 return None
+        if bucket in self.empty:
+            return None
         if bucket not in self.programs:
-            self.programs[bucket] = self._made(bucket)
+            try:
+                self.programs[bucket] = self._made(bucket)
+            except (IndexError, ValueError):  # a round, if there is one, raises NumPy's error
+                self.empty.add(bucket)
+                return None
         pair = self.programs[bucket]
         if pair is None:
             self.possible = False

@@ -15,7 +15,7 @@ import numpy as np
 from lazynp import _cost
 from lazynp._avals import Aval, aval_of
 from lazynp._dimensions import LONGEST
-from lazynp._extents import Numbers, mapped
+from lazynp._extents import Numbers, mapped, sizes_in
 from lazynp._jaxpr import Jaxpr, Literal, Var
 from lazynp._memo import cached, drop_oldest
 from lazynp._sizes import Atom
@@ -254,9 +254,15 @@ class SizedProgram:
         for operation in self.unused:
             operation.check(numbers)
 
-    def check_unused(self, numbers: Values) -> None:
-        """The same for what is not used, and is decided by the arguments' axes."""
+    def check_axes(self, numbers: Values) -> None:
+        """The same for what the arguments' axes decide. Whatever else is required waits for the
+        piece that decides it.
+        """
         axes = frozenset(self.axes)
+        for size, told, error in self.required:
+            used = [a for s in sizes_in((size, told)) for a in s.variables()]
+            if axes.issuperset(used) and mapped(size, numbers) < 0:
+                raise error(mapped(told, numbers))
         for operation in self.unused:
             if operation.atoms <= axes:
                 operation.check(numbers)

@@ -322,7 +322,7 @@ def _in_pieces(
     shapes = [np.shape(x) for x in given.leaves] if sized.places else []
     values = dict(zip(sized.axes, bound(sized.places, shapes, "jit"), strict=True))
     numbers = Numbers(values.__getitem__).__getitem__
-    sized.check_unused(numbers)
+    sized.check_axes(numbers)
     return iter(program_in_pieces(sized).run(operands, values, name)), numbers
 
 

@@ -333,3 +333,31 @@ def test_sizes_carried_each_for_itself_do_not_mix(mix: Any) -> None:
             with pytest.raises(ValueError, match="d1"):
                 function(3)
     numpy.testing.assert_array_equal(np.jit(lambda n, x: np.ones(n) + x)(3, np.ones(3)), [2] * 3)
+
+
+def _sums_so_far(i: Any, c: Any) -> Any:
+    c[i] = c[: i + 1].sum()
+    return c
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_loops_over_nothing(policy: str) -> None:
+    compiled = np.jit(
+        lambda x: np.fori_loop(0, x[1:].shape[0], _sums_so_far, x[1:].copy()),
+        abstracted_axes={0: "n"},
+    )
+    with np.config(execution=policy):
+        for n in (1, 0, 4, 1, 2):
+            x, want = numpy.arange(n) + 1.0, (numpy.arange(n) + 1.0)[1:]
+            for i in range(len(want)):
+                want[i] = want[: i + 1].sum()
+            numpy.testing.assert_allclose(compiled(x), want)
+
+
+def test_errors_of_unused_places_where_the_data_decide() -> None:
+    for function in (lambda a: (a[0], a[1:], a[a > 1] * 1), lambda a: (a[-1], a[a > 1])):
+        compiled = np.jit(function, abstracted_axes={0: "n", 1: "m"})
+        with pytest.raises(IndexError, match="is out of bounds for axis 0 with size 0"):
+            compiled(numpy.zeros((0, 3)))
+        for got, want in zip(compiled(numpy.eye(3)), function(numpy.eye(3)), strict=True):
+            numpy.testing.assert_allclose(got, want)

@@ -14,6 +14,7 @@ import numpy as np
 
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
+from lazynp._extents import same_shape
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
 from lazynp._node import PROJECT, Op
 from lazynp._quiet import quietly
@@ -187,7 +188,7 @@ class Lowerer:
             done = atom
             if done.aval.dtype != target.dtype:
                 done = self._emit(self.tools.convert, [done], {"dtype": target.dtype})
-            if done.aval.shape != target.shape:
+            if not same_shape(done.aval.shape, target.shape):
                 first = target.ndim - done.aval.ndim
                 params = {"shape": target.shape, "dims": tuple(range(first, target.ndim))}
                 done = self._emit(self.tools.broadcast_in_dim, [done], params)

@@ -311,7 +311,7 @@ def host_view(node: Node) -> Any:
     op, args = node[OP], node[ARGS]
     if type(args) is not tuple:  # another thread evaluated it in between
         return None if node[VALUE] is None else host(node)
-    if not op.free or not lowering.on_host():
+    if not op.free or op.sized or not lowering.on_host():
         return None
     if not all([type(a) is not list or a[VALUE] is not None for a in args]):
         return _host_view_of_views(node)
@@ -353,7 +353,7 @@ def _only_views(root: Node, order: list[Node]) -> bool:
     known = {id(root)}
     while stack:
         node, operands = stack[-1]
-        if node[OP] is None or not node[OP].free:
+        if node[OP] is None or not node[OP].free or node[OP].sized:
             return False
         for a in operands:
             if type(a) is list and a[VALUE] is None and id(a) not in known:

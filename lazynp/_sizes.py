@@ -374,6 +374,8 @@ def rest(a: Dim, b: Dim) -> Dim:
     """`a % b`"""
     if type(a) is not Size and type(b) is not Size:
         return a % b
+    if type(b) is Size and exact_quotient(a, b) is not None:
+        return 0  # also of 0 by 0: see `_unless_zero`
     if type(b) is not Size:
         if b == 0:
             raise ZeroDivisionError("integer division or modulo by zero")

@@ -25,7 +25,7 @@ def there(node: Node) -> Any:
     if isinstance(value, Tracer) or value is None and op is None:
         return None
     args = node[ARGS]
-    if value is None and op.primitive.kind == "view" and type(args) is tuple:
+    if value is None and op.primitive.kind == "view" and not op.sized and type(args) is tuple:
         base = args[0]
         if type(base) is list and type(base[VALUE]) is np.ndarray:  # shortcut for the usual case
             if not any([type(a) is list for a in args[1:]]):

@@ -152,6 +152,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
         raise ValueError("index array argument obj to insert must be one dimensional or scalar")
     if places.size == 1:
         return fortran(_insert_at(x, places, values, axis, obj), in_fortran)
+    if is_size(n) and places.dtype.kind in "iu":  # their order is found by the program
+        return fortran(_insert_later(x, as_array(places), values, axis), in_fortran)
     if places.size == 0 and not isinstance(obj, (Array, np.ndarray)):
         places = places.astype(np.intp)
     places = np.where(places < 0, places + n, places)

@@ -9,7 +9,7 @@ import numpy as np
 
 from lazynp import _views
 from lazynp._array import Array, NDArray, array_of, from_host, new_array, write_lock
-from lazynp._dimensions import require_some, table
+from lazynp._dimensions import require, require_some, table
 from lazynp._extents import broadcast_shapes, known_empty, same_shape
 from lazynp._sizes import sized, smallest, undecided
 from lazynp._steps import Diagonal
@@ -147,7 +147,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     none = IndexError("cannot replace elements of an empty array")
     if known_empty(x.size):
         raise none
-    require_some(x.size, none)
+    require(x.size - smallest(index.size, 1), lambda _: none, x.size)
     if known_empty(as_array(v).size):
         return
     index = in_range(index, x.size, mode)

@@ -18,7 +18,7 @@ import numpy as np
 from lazynp._avals import SCALAR_DTYPES, Aval, In, Shape, aval_of
 from lazynp._cost import Cost
 from lazynp._dataclass import dataclass
-from lazynp._extents import broadcast_shapes, shown
+from lazynp._extents import broadcast_shapes, same_shape as equal_shapes, shown
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive, Rule, Undefined
 from lazynp._ufunc_loops import resolve_dtypes
 
@@ -86,7 +86,7 @@ def made_explicit(ins: Sequence[In], dtypes: Sequence[Dtype]) -> tuple[Aval, ...
     weak = not shape and bool(avals) and all([a.weak for a in avals])
     return tuple(
         i
-        if isinstance(i, Aval) and i.shape == shape and i.dtype == dtype
+        if isinstance(i, Aval) and equal_shapes(i.shape, shape) and i.dtype == dtype
         else aval_of(shape, dtype, weak)
         for i, dtype in zip(ins, dtypes)
     )

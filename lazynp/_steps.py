@@ -340,9 +340,7 @@ def with_numbers(step: Any, values: Callable[[Any], int]) -> Any:
     """The step with these values for its sizes."""
     step = step.meaning if isinstance(step, Basic) else step
     if isinstance(step, Slice):
-        if not sized(step.params["shape"]) and not sized(step.params["sizes"]):
-            return step
-        index = tuple([mapped(i, values) for i in step.index])
+        index = mapped(step.index, values)
         params = {k: mapped(p, values) for k, p in step.params.items()}
         return type(step)(index, params, step.starts)
     dims = {k: x for k in ("shape", "lengths") if sized(x := getattr(step, k, ()))}

@@ -77,7 +77,9 @@ def layouts(*arrays: Array) -> list[NDArray]:
         owner = array._owner()
         dummy = owners.get(id(owner))
         if dummy is None:
-            dummy = owners[id(owner)] = _owner_layout(owner)
+            dummy = owners[id(owner)] = owner_layout(
+                owner.aval.shape, owner.aval.dtype, owner._order
+            )
         for step in () if array._base is None else array._path:
             dummy = step.layout(dummy)
         if not writeable(array):
@@ -97,10 +99,9 @@ def are_same(x: Array, y: Any) -> bool:
     return places[0] == places[1]
 
 
-def _owner_layout(owner: Array) -> NDArray:
-    aval, order = owner.aval, owner._order
-    if sized(aval.shape):
-        aval = aval_of(stand_in(aval.shape), aval.dtype)
+def owner_layout(shape: Shape, dtype: np.dtype[Any], order: Any) -> NDArray:
+    """The layout of an owner of this shape. order: its `_order`."""
+    aval = aval_of(stand_in(shape), dtype)
     # empty: strides that depend on the version of NumPy; "T": `as_strided` cannot name the dtype
     if not aval.size or aval.dtype.char == "T":
         if order is None:

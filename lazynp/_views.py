@@ -11,6 +11,8 @@ import numpy as np
 
 from lazynp._array import VIEWED, Array, NDArray as Ours, new_array, new_view
 from lazynp._avals import Aval, Shape, on_device
+from lazynp._either import noted
+from lazynp._extents import mapped
 from lazynp._fronts import BUILT, in_front
 from lazynp._memo import Memo
 from lazynp._node import AVAL, OP, VALUE, Node, leaf
@@ -230,6 +232,11 @@ def _turning(view: NDArray) -> Transpose:
     return Transpose(tuple(range(view.ndim))[::-1])
 
 
+def _is_reshaped(dummy: NDArray, shape: Shape) -> bool:
+    """Whether it has a view of that shape; or a ValueError."""
+    return dummy.reshape(shape, copy=False).size > 0
+
+
 def reshape(array: Array, shape: Shape) -> Array:
     """Reshape in C order: a view if NumPy's is one, else a copy. The sizes must agree."""
     step = Reshape(shape)
@@ -238,5 +245,8 @@ def reshape(array: Array, shape: Shape) -> Array:
     try:
         step.layout(layout(array))
     except ValueError:
-        return new_array(step.get(array._read()))
+        made = new_array(step.get(array._read()))
+        return noted(
+            array, made, lambda dummy, numbers: _is_reshaped(dummy, mapped(shape, numbers))
+        )
     return view(array, step)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array
+from lazynp._either import noted
 from lazynp._flush import host_value
 from lazynp._node import leaf
 from lazynp._sizes import Size, Test
@@ -128,8 +129,13 @@ def _from_array(x: Array, dtype: Any, copy: bool | None, order: str) -> Array:
     if copy is False and (not fits or isinstance(x, Scalar)):
         raise ValueError(NO_COPY)
     if copy or not fits:
-        return in_order(own(x), order_like(x, order))
+        made = in_order(own(x), order_like(x, order))
+        return made if copy else noted(x, made, lambda dummy, _: _has_order(dummy, order))
     return own(x) if isinstance(x, Scalar) else x
+
+
+def _has_order(dummy: Any, order: str) -> bool:
+    return dummy.flags.c_contiguous if order == "C" else dummy.flags.f_contiguous
 
 
 def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, ndmax: int) -> Array:

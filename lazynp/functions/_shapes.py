@@ -12,6 +12,7 @@ import numpy as np
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Shape, on_device
 from lazynp._dimensions import require, require_all, require_not_one
+from lazynp._either import noted
 from lazynp._extents import any_sized, broadcast_shapes as sizes_broadcast, product
 from lazynp._flush import host_value
 from lazynp._memo import cached
@@ -162,7 +163,7 @@ def ravel(a: Any, order: Any = "C") -> Array:
         return out
     if out._base is not None and not layout(out).flags.c_contiguous:
         # unlike reshape, ravel makes no view of non-contiguous elements
-        return new_array(out._read())
+        return noted(out, new_array(out._read()), lambda dummy, _: dummy.flags.c_contiguous)
     return out
 
 

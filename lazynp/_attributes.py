@@ -13,7 +13,7 @@ import numpy as np
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._conversions import view_as
-from lazynp._extents import product
+from lazynp._extents import known_empty, product
 from lazynp._node import VALUE
 from lazynp._sizes import sized
 from lazynp._steps import Imag, Real, Reshape
@@ -180,7 +180,7 @@ def _part(self: Array, value: Any) -> Any:
     dtype = self.dtype
     if not on_device(dtype):
         return given
-    if not self.size and not on_device(given.dtype):  # nothing is converted
+    if known_empty(self.size) and not on_device(given.dtype):  # nothing is converted
         given = as_array(np.zeros(given.shape, dtype))
     return converted(given, dtype.type(0).real.dtype)
 

@@ -169,7 +169,7 @@ def _integer_parts(item: Any, aval: Aval, axis: int) -> list[Any]:
     if item.ndim == 0:
         return [np.zeros(int(bool(host_value(item._read()))), np.int64)]
     for k, n in enumerate(item.shape):
-        if n and n != aval.shape[axis + k]:  # in NumPy, an empty mask fits anywhere
+        if not known_empty(n) and n != aval.shape[axis + k]:  # an empty mask fits anywhere
             raise mismatch(axis + k, aval.shape[axis + k], n)
     found = None if knowable(item._read()) else places(item)
     if found is not None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._extents import product
+from lazynp._sizes import largest, sized
 from lazynp.functions import ufuncs
+from lazynp.functions._arguments import as_size
 from lazynp.functions._checks import refuse_outside
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._integers import checked_mode
@@ -19,9 +21,9 @@ _INT64 = np.dtype(np.int64)
 
 def _dims(shape: Any) -> tuple[int, ...]:
     try:
-        return (operator.index(shape),)
+        return (as_size(shape),)
     except TypeError:
-        return tuple(operator.index(n) for n in shape)
+        return tuple([as_size(n) for n in shape])
 
 
 def _check_order(order: str) -> None:
@@ -49,15 +51,15 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     index = _integers(indices)
     if not dims and index.ndim:
         raise ValueError("multiple indices are not supported for 0d arrays")
-    size = int(np.prod(dims, dtype=object)) if dims else 1
+    size = product(dims)
     message = f"index {{}} is out of bounds for array with size {size}"
     refuse_outside(index, size, ValueError, message)
     parts: list[Any] = []
     rest: Any = plain(index)
     fastest_first = dims[::-1] if order == "C" else dims
     for n in fastest_first:
-        parts.append(scalar_if_0d(plain(ufuncs.remainder(rest, max(n, 1)))))
-        rest = ufuncs.floor_divide(rest, max(n, 1))
+        parts.append(scalar_if_0d(plain(ufuncs.remainder(rest, largest(n, 1)))))
+        rest = ufuncs.floor_divide(rest, largest(n, 1))
     return tuple(parts[::-1] if order == "C" else parts)
 
 
@@ -73,7 +75,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     coordinates = list(multi_index)
     if len(coordinates) != len(sizes):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")
-    if np.prod(sizes, dtype=object) > np.iinfo(np.int64).max:
+    if not sized(sizes) and product(sizes) > np.iinfo(np.int64).max:
         raise ValueError(
             "invalid dims: array size defined by dims is larger than the maximum possible size."
         )

@@ -9,6 +9,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, from_host, new_array
 from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._extents import known_empty
 from lazynp._flush import host_value
 from lazynp._strides import may_write
 from lazynp.functions import manipulation
@@ -99,7 +100,7 @@ class flatiter:
         check_range(value, values.dtype, dtype)
         if values.dtype.kind == "c" != dtype.kind:
             values = converted(values, dtype)
-        if not single and not (chosen.size and values.size):
+        if not single and (known_empty(chosen.size) or known_empty(values.size)):
             return
         if not single:
             values = manipulation.resize(values, chosen.shape)

@@ -308,16 +308,23 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
         with write_on_host(x) as memory:
             np.place(memory, np.asarray(m), np.asarray(v))
         return
-    if not v.size:
-        refuse(_truth(m), ValueError, "Cannot insert from an empty array!")
+    empty = known_empty(v.size)
+    if empty or is_size(v.size):
+        wanting = _truth(m) if empty else ufuncs.logical_and(_truth(m), ufuncs.equal(v.size, 0))
+        refuse(wanting, ValueError, "Cannot insert from an empty array!")
+    if empty:
         return
     chosen = flat(_truth(m))
     if v.size == 1:
         spread = repeated(v, x.dtype, x.size)
     else:  # the n-th True takes the n-th value, cyclically
         nth = reduction.cumsum(cast(chosen, np.int64), axis=0)
-        nth = ufuncs.remainder(ufuncs.subtract(nth, 1), v.size)
+        nth = ufuncs.remainder(ufuncs.subtract(nth, 1), largest(v.size, 1))
         values = repeated(v, x.dtype, v.size)
+        if is_size(v.size):  # of no value, none is taken
+            values = shaping.concatenate(
+                values, shaping.full(0, shape=(1,), dtype=values.dtype), axis=0
+            )
         spread = indexing.take(values, plain(nth), axes=(0,))
     _write_where(x, chosen, spread)
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._dimensions import bins_of, length_of, note_bins
-from lazynp._extents import known_empty
+from lazynp._extents import known_empty, known_negative
 from lazynp._flush import host_value
 from lazynp._sizes import Size, largest
 from lazynp.functions import reductions, ufuncs
+from lazynp.functions._arguments import as_size
 from lazynp.functions._checks import asking, refuse, traced
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import item, part
@@ -59,7 +60,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0, *, length: Any 
     """
     places = as_array(x)
     fits = places.dtype.kind in "iub" and places.ndim == 1
-    if not fits or minlength is None or int(minlength) < 0 or needs_host(places):
+    minlength = minlength if minlength is None else as_size(minlength)
+    if not fits or minlength is None or known_negative(minlength) or needs_host(places):
         return host_call(np.bincount, x, weights, minlength)
     if weights is not None:
         weights = as_array(weights)
@@ -68,16 +70,16 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0, *, length: Any 
         weights = cast(weights, _FLOAT64)
     if length is not None:
         return _of_length(cast(places, _INT64), weights, operator.index(length))
-    if traced(places) and (found := _counted_length(places, int(minlength))) is not None:
+    if traced(places) and (found := _counted_length(places, minlength)) is not None:
         refuse(ufuncs.less(places, 0), ValueError, _NEGATIVE)
         return _add_up(cast(places, _INT64), weights, found)
-    size = int(minlength)
+    size = minlength
     if places.size:
         with asking("bincount, whose length it decides", "Give it a length="):
             low, high = (host_value(f(places)._read()) for f in (reductions.min, reductions.max))
         if low < 0:
             raise ValueError(_NEGATIVE)
-        size = builtins.max(size, int(high) + 1)
+        size = largest(size, int(high) + 1)
     return _add_up(cast(places, _INT64), weights, size)
 
 

@@ -243,7 +243,7 @@ def count_where_made(mask: Array) -> Dim | None:
     """The same for an array that nobody writes. What a loop or branch has from outside is counted
     there: so it is one size in both.
     """
-    recorder = local.recorder
+    recorder: Any = local.recorder
     held = recorder.handles.get(id(mask)) if isinstance(recorder, StagingRecorder) else None
     outer = recorder.outer if held is not None else None
     if held is None or not isinstance(outer, StagingRecorder) or outer.sizes is None:

@@ -101,7 +101,7 @@ def are_same(x: Array, y: Any) -> bool:
 
 def owner_layout(shape: Shape, dtype: np.dtype[Any], order: Any) -> NDArray:
     """The layout of an owner of this shape. order: its `_order`."""
-    aval = aval_of(stand_in(shape), dtype)
+    aval = aval_of(stand_in(shape) if sized(shape) else shape, dtype)
     # empty: strides that depend on the version of NumPy; "T": `as_strided` cannot name the dtype
     if not aval.size or aval.dtype.char == "T":
         if order is None:

@@ -36,6 +36,7 @@ def _spread(fill: Array, x: Array) -> Array:
 
 
 def _on_host(name: str, a: Any, out: Any, *args: Any, **options: Any) -> Any:
+    """NumPy's function, for dtypes that only it computes: objects may be nan too."""
     given = {k: v for k, v in options.items() if v is not NO_VALUE}
     return host_into(getattr(np, name), a, *args, out=out, **given)
 
@@ -51,7 +52,11 @@ def nansum(
     where: Any = NO_VALUE,
 ) -> Any:
     """See `numpy.nansum`."""
-    return reductions.sum(without_nan(a, 0)[0], axis, dtype, out, keepdims, initial, where)
+    x = as_array(a)
+    if needs_host(x):
+        options = {"keepdims": keepdims, "initial": initial, "where": where}
+        return _on_host("nansum", x, out, axis, dtype, **options)
+    return reductions.sum(without_nan(x, 0)[0], axis, dtype, out, keepdims, initial, where)
 
 
 @by_numpy(np.nanprod)
@@ -65,19 +70,29 @@ def nanprod(
     where: Any = NO_VALUE,
 ) -> Any:
     """See `numpy.nanprod`."""
-    return reductions.prod(without_nan(a, 1)[0], axis, dtype, out, keepdims, initial, where)
+    x = as_array(a)
+    if needs_host(x):
+        options = {"keepdims": keepdims, "initial": initial, "where": where}
+        return _on_host("nanprod", x, out, axis, dtype, **options)
+    return reductions.prod(without_nan(x, 1)[0], axis, dtype, out, keepdims, initial, where)
 
 
 @by_numpy(np.nancumsum)
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """See `numpy.nancumsum`."""
-    return reductions.cumsum(without_nan(a, 0)[0], axis, dtype, out)
+    x = as_array(a)
+    if needs_host(x):
+        return _on_host("nancumsum", x, out, axis, dtype)
+    return reductions.cumsum(without_nan(x, 0)[0], axis, dtype, out)
 
 
 @by_numpy(np.nancumprod)
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """See `numpy.nancumprod`."""
-    return reductions.cumprod(without_nan(a, 1)[0], axis, dtype, out)
+    x = as_array(a)
+    if needs_host(x):
+        return _on_host("nancumprod", x, out, axis, dtype)
+    return reductions.cumprod(without_nan(x, 1)[0], axis, dtype, out)
 
 
 @by_numpy(np.nanmax)
@@ -90,7 +105,11 @@ def nanmax(
     where: Any = NO_VALUE,
 ) -> Any:
     """See `numpy.nanmax`. Does not warn if all elements are nan."""
-    return reduce(FMAX, a, axis, None, out, keepdims, initial, where)
+    x = as_array(a)
+    if needs_host(x):
+        options = {"keepdims": keepdims, "initial": initial, "where": where}
+        return _on_host("nanmax", x, out, axis, **options)
+    return reduce(FMAX, x, axis, None, out, keepdims, initial, where)
 
 
 @by_numpy(np.nanmin)
@@ -103,11 +122,18 @@ def nanmin(
     where: Any = NO_VALUE,
 ) -> Any:
     """See `numpy.nanmin`. Does not warn if all elements are nan."""
-    return reduce(FMIN, a, axis, None, out, keepdims, initial, where)
+    x = as_array(a)
+    if needs_host(x):
+        options = {"keepdims": keepdims, "initial": initial, "where": where}
+        return _on_host("nanmin", x, out, axis, **options)
+    return reduce(FMIN, x, axis, None, out, keepdims, initial, where)
 
 
 def _nanarg(function: Any, fill: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
-    x, nan = without_nan(a, fill)
+    x = as_array(a)
+    if needs_host(x):
+        return _on_host("nan" + function.__name__, x, out, axis, keepdims=keepdims)
+    x, nan = without_nan(x, fill)
     if nan is not None and not known_empty(nan.aval.size):
         refuse(reductions.all(nan, axis), ValueError, "All-NaN slice encountered")
     return function(x, axis, out, keepdims=keepdims)
@@ -150,9 +176,10 @@ def nanmean(
     where: Any = NO_VALUE,
 ) -> Any:
     """See `numpy.nanmean`. Does not warn of an empty slice."""
-    x, nan = without_nan(a, 0)
+    x = as_array(a)
     if needs_host(x):
         return _on_host("nanmean", x, out, axis, dtype, keepdims=keepdims, where=where)
+    x, nan = without_nan(x, 0)
     if nan is None:
         return reductions.mean(x, axis, dtype, out, keepdims, where=where)
     _check_inexact(dtype, out)
@@ -179,10 +206,11 @@ def nanvar(
     correction: Any = NO_VALUE,
 ) -> Any:
     """See `numpy.nanvar`. Does not warn if there are no degrees of freedom."""
-    x, nan = without_nan(a, 0)
+    x = as_array(a)
     options = {"where": where, "mean": mean, "correction": correction}
     if needs_host(x):
         return _on_host("nanvar", x, out, axis, dtype, ddof=ddof, keepdims=keepdims, **options)
+    x, nan = without_nan(x, 0)
     if nan is None:
         return reductions.var(x, axis, dtype, out, ddof, keepdims, **options)
     _check_inexact(dtype, out)

@@ -79,7 +79,8 @@ static PyObject *argument_in_list(PyObject *x, const Asked *asked);
 static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
 {
     if (is_array(x) ||
-        (*met & BARE && is_derived(x) && has_ours(Py_TYPE(x), the.array_function))) {
+        (*met & BARE && is_derived(x) && has_ours(Py_TYPE(x), the.array_function) &&
+         has_ours(Py_TYPE(x), the.array_ufunc))) {
         PyObject *node = node_of(x), *value = node ? Py_NewRef(PyList_GET_ITEM(node, VALUE)) : NULL;
         if (!node && is_eager(now) && is_stale(x))
             value = shown_memory(x);

@@ -20,8 +20,17 @@ from lazynp._overrides import (
     takes_ufuncs,
 )
 from lazynp._tree import tree_flatten
+from lazynp.functions._checks import traced
 from lazynp.functions._foreign import by_numpy, elements, wrapped
-from lazynp.functions._subclass import SIMPLE, Subclass, is_derived, of_class, stripped
+from lazynp.functions._numpys_own import function_of
+from lazynp.functions._subclass import (
+    SIMPLE,
+    Subclass,
+    has_own_ufuncs,
+    is_derived,
+    of_class,
+    stripped,
+)
 
 _DISPATCHER = type(np.sum)
 _WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
@@ -30,13 +39,14 @@ _WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmas
 _PLAIN = {"copy", "nonzero", "reshape", "resize", "transpose"}
 _KEEPING = {
     "angle", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "average", "cholesky",
-    "delete", "diag", "diagflat", "diff", "dsplit", "ediff1d", "empty_like", "expand_dims",
+    "delete", "diag", "diagflat", "diagonal", "diff", "dsplit", "ediff1d", "empty_like",
+    "expand_dims",
     "flip", "fliplr", "flipud", "full_like", "gradient", "hsplit", "i0", "insert", "inv",
     "extract", "geomspace", "inner", "isclose", "isneginf", "isposinf", "isreal", "kron",
     "linspace", "logspace", "matrix_power", "matrix_transpose", "median", "moveaxis",
     "nan_to_num", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod",
     "nanstd", "nansum", "nanvar", "ones_like", "permute_dims", "piecewise", "pinv", "ptp",
-    "reshape", "roll", "rollaxis", "rot90", "split", "tile", "transpose", "trapezoid",
+    "reshape", "roll", "rollaxis", "rot90", "split", "tile", "trace", "transpose", "trapezoid",
     "trim_zeros", "unique", "unstack", "vsplit", "zeros_like",
 }  # fmt: skip
 _ASKED_TO_KEEP = {"as_strided", "broadcast_arrays", "broadcast_to", "sliding_window_view"}
@@ -59,6 +69,16 @@ _WRAPPED = {
 }  # fmt: skip
 _OF_UFUNCS = {"all", "any", "max", "min", "prod", "sum"}  # which tell it that they are scalars
 _PARTS_KEEPING = {"eig": (1,), "eigh": (1,), "qr": (0, 1), "svd": (0, 2)}
+_of_linalg: set[Any] = set()  # these take other axes than the methods of their names
+# functions whose code in NumPy is about memory
+_WITHOUT_UFUNCS = _WRITING | {"broadcast_arrays", "broadcast_to", "meshgrid"}
+# functions whose code in NumPy asks for no values, so that it can be traced; or it is a method's
+_ASKING_NO_VALUES = {
+    "all", "amax", "amin", "any", "around", "average", "clip", "cumprod", "cumsum",
+    "cumulative_prod", "cumulative_sum", "diff", "ediff1d", "gradient", "isclose", "kron", "max",
+    "mean", "min", "nan_to_num", "nancumprod", "nancumsum", "nanprod", "nansum", "polyval", "prod",
+    "ptp", "round", "std", "sum", "trapezoid", "var",
+}  # fmt: skip
 _ARRAY: Any = Array  # it has more methods than its declarations
 _WRITTEN = ("dst", "a", "arr")  # the first arguments of functions that write
 
@@ -117,6 +137,8 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
 
     made: Any = call
     made.__module__ = module
+    if module == "lazynp.linalg":
+        _of_linalg.add(function)
     made._implementation = functools.partial(_without_asking, function)  # NumPy's name for it
     made.__code__ = made.__code__.replace(co_name=function.__name__)  # for tracebacks and profiles
     catching.add(made.__code__)
@@ -207,10 +229,13 @@ def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
     elements.
     """
     name: Any = _METHODS.get(function.__name__, function.__name__)
+    own = _numpys_code(function, x, args, kwargs)
+    if own is not None:
+        return own(*args, **kwargs)
     if name == "compress" and len(args) > 1 and isinstance(args[1], Array):
         return args[1].compress(args[0], *args[2:], **kwargs)  # type: ignore[attr-defined]
     first = bool(args) and args[0] is x
-    if first and hasattr(np.ndarray, name) and name not in _PLAIN:
+    if first and hasattr(np.ndarray, name) and name not in _PLAIN and function not in _of_linalg:
         if name in ("sort", "partition"):  # the methods of these work in place
             copied = x.copy()
             getattr(copied, name)(*args[1:], **kwargs)
@@ -229,6 +254,16 @@ def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
         return type(result)(*kept)
     keeps = name in _KEEPING or name in _ASKED_TO_KEEP and kwargs.get("subok")
     return _of_class(result, x) if first and keeps and kwargs.get("subok", True) else result
+
+
+def _numpys_code(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
+    """NumPy's code, if the class has its own `__array_ufunc__`, which that code calls."""
+    name = function.__name__
+    if not has_own_ufuncs(type(x)) or function in _of_linalg or name in _WITHOUT_UFUNCS:
+        return None
+    if name not in _ASKING_NO_VALUES and traced(*args, *kwargs.values()):
+        return None
+    return function_of(getattr(np, name, None))
 
 
 # functions whose results have the class of another argument than the first one

@@ -80,7 +80,7 @@ _GENERALIZED |= {"signature": None}
 def _told(options: dict[str, Any], out: Any) -> dict[str, Any]:
     """The options that were given: others need not know the rest."""
     told = {k: v for k, v in options.items() if v is not _GENERALIZED[k]}
-    return told if out is None else {**told, "out": (out,)}
+    return told if out is None or out is Ellipsis else {**told, "out": (out,)}
 
 
 def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Generalized:

@@ -7,7 +7,6 @@ inserted between the two. Its methods call `Array`'s and give their results the 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
@@ -19,14 +18,15 @@ from lazynp._avals import SCALAR_DTYPES
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._views import same
+from lazynp.functions._checks import traced
 from lazynp.functions._numpys_classes import for_numpy
+from lazynp.functions._numpys_own import method_of
 from lazynp.functions._scalars import AVALS
-from lazynp.primitives.elementwise_factory import ROWS
 
 # the results of these are not arrays, are plain arrays, or have their class already
 _PLAIN = {
     "__array__", "__array_function__", "__array_ufunc__", "__init__", "__len__", "__reduce__",
-    "__repr__", "__setitem__", "nonzero", "view",
+    "__repr__", "__setitem__", "nonzero", "searchsorted", "view",
 }  # fmt: skip
 
 _REDUCTIONS = {
@@ -166,6 +166,11 @@ def is_derived(kind: Any) -> bool:
     return Subclass in _of_type(kind, "__mro__")
 
 
+def has_own_ufuncs(kind: Any) -> bool:
+    """Whether a derived class has an `__array_ufunc__` of its own."""
+    return _of_type(kind, "__array_ufunc__") is not _HOOKS[0]
+
+
 def _has_no_hooks(kind: Any) -> bool:
     """Whether it is a derived class that leaves ufuncs, and their results, to us."""
     if not is_derived(kind):
@@ -219,7 +224,7 @@ def _kept(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     asked, reads = _asked(name), name in _READING
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if asked is not None and _of_type(type(self), "__array_ufunc__") is not _HOOKS[0]:
+        if asked is not None and has_own_ufuncs(type(self)):
             return asked(self, *args, **kwargs)
         result = _read(function, self, args, kwargs) if reads else function(self, *args, **kwargs)
         if kwargs.get("subok") is False:
@@ -236,51 +241,57 @@ def _kept(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-_REDUCED = {
-    "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "logical_or",
-    "all": "logical_and",
-}  # fmt: skip
+# methods that NumPy writes in Python, over ufuncs
+_NUMPYS = {"sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "clip"}
 _ACCUMULATED = {"cumsum": "add", "cumprod": "multiply"}
 
 
 def _asked(name: str) -> Callable[..., Any] | None:
     """A method that asks the class's own `__array_ufunc__`, if NumPy's method is a ufunc's."""
 
-    def reduced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        known = ("axis", "dtype", "out", "keepdims", "initial", "where")
-        if name not in ("sum", "prod"):
-            known = ("axis", "out", "keepdims", "initial", "where")
-        options = {"axis": None} | dict(zip(known, args, strict=False)) | kwargs
-        return functions[_REDUCED[name]].reduce(self, **options)
-
-    def mean(self: Any, axis: Any = None, dtype: Any = None, out: Any = None, **kwargs: Any) -> Any:
-        total = reduced_sum(self, axis, dtype, out, **kwargs)
-        axes = range(self.ndim) if axis is None else np.atleast_1d(axis)
-        return functions["divide"](total, math.prod(self.shape[i] for i in axes), out=out)
+    def numpys(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        done = method_of(name, of_traced=traced(self))(self, *args, **kwargs)
+        return done[()] if type(done) is NDArray and not done.ndim and traced(done) else done
 
     def accumulated(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        x = self.ravel() if axis is None else self
-        return functions[_ACCUMULATED[name]].accumulate(x, axis or 0, dtype, out)
+        x, axis = (self.ravel(), 0) if axis is None else (self, axis)
+        typed = {} if dtype is None else {"dtype": np.dtype(dtype)}
+        return functions[_ACCUMULATED[name]].accumulate(x, axis=axis, **typed, out=out)
 
     def product(self: Any, other: Any) -> Any:
         operands = (self, other) if name == "__matmul__" else (other, self)
         return self.__array_ufunc__(functions["matmul"], "__call__", *operands)
 
-    def clipped(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
-        if min is None or max is None:
-            function = functions["maximum" if max is None else "minimum"]
-            return function(self, max if min is None else min, out=out, **kwargs)
-        return ROWS["clip"].ufunc(self, min, max, out=out, **kwargs)
+    def trace(
+        self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None,
+        out: Any = None,
+    ) -> Any:  # fmt: skip
+        typed = {} if dtype is None else {"dtype": np.dtype(dtype)}
+        diagonal = self.diagonal(offset, axis1, axis2)
+        done = functions["add"].reduce(diagonal, axis=-1, **typed, out=out)
+        return stripped(done)[()] if isinstance(done, Subclass) and not done.ndim else done
 
-    if name == "clip":
-        return clipped
-    if name in _REDUCED:
-        return reduced
-    if name == "mean":
-        reduced_sum: Any = _asked("sum")
-        return mean
+    def rounded(self: Any, decimals: int = 0, out: Any = None) -> Any:
+        if self.dtype.kind != "f":
+            return of_class(type(self), stripped(self).round(decimals, stripped(out)), self)
+        given = {} if out is None else {"out": out}
+        if decimals == 0:
+            return functions["rint"](self, **given)
+        scaled, back = functions["multiply"], functions["divide"]
+        if decimals < 0:
+            scaled, back = back, scaled
+        factor = 10.0 ** abs(decimals)
+        made = scaled(self, factor, out=stripped(self).copy() if out is None else out)
+        return back(functions["rint"](made, out=made), factor, out=made)
+
+    if name in _NUMPYS:
+        return numpys
+    if name == "round":
+        return rounded
     if name in _ACCUMULATED:
         return accumulated
+    if name == "trace":
+        return trace
     return product if name in ("__matmul__", "__rmatmul__") else None
 
 

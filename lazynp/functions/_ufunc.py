@@ -219,6 +219,14 @@ class ufunc(Methods):
             out = out[0] if type(out) is tuple and len(out) == 1 else out
             if type(out) is NDArray and write_into(out, args, self._into):
                 return out
+        outs = args[self.nin :] or kwargs.get("out")
+        outs = outs if type(outs) is tuple else (outs,)
+        known = self.nin <= len(args) <= self.nargs and kwargs.keys() <= _OPTIONS
+        if known and overridden(*args[: self.nin], *outs):
+            told = {k: v for k, v in kwargs.items() if k != "out"}  # what the call names
+            if any([o is not None and o is not Ellipsis for o in outs]):
+                told["out"] = self._outs(args[self.nin :], kwargs.get("out", _NOT_GIVEN))
+            return elsewhere(self, "__call__", args[: self.nin], told)
         return self._with_options(*args, **kwargs)
 
     def _with_options(
@@ -243,9 +251,8 @@ class ufunc(Methods):
         options = {"where": where, "casting": casting, "dtype": dtype, "signature": signature}
         outs = self._outs(args[self.nin :], out)
         inputs = args[: self.nin]
-        done = self._left_to_others(inputs, outs, options, out is not _NOT_GIVEN)
-        if done is not NotImplemented:
-            return done
+        if dtype is not None and np.dtype(dtype).kind == "O":
+            return self._by_operators(inputs, outs, options, out is not _NOT_GIVEN)
         if where is not True:
             where = options["where"] = mask_argument(where)
             if out is _NOT_GIVEN and all(o is None for o in outs):
@@ -364,18 +371,11 @@ class ufunc(Methods):
             )
         return signature
 
-    def _left_to_others(self, inputs: Any, outs: Any, options: Any, told_out: bool) -> Any:
-        """Delegate the call if operands override ufuncs, or if Python's operators are needed; else
-        NotImplemented.
-        """
-        taken = overridden(*inputs, *outs)
-        if not taken and (options["dtype"] is None or np.dtype(options["dtype"]).kind != "O"):
-            return NotImplemented
+    def _by_operators(self, inputs: Any, outs: Any, options: Any, told_out: bool) -> Any:
+        """Let NumPy call Python's operators."""
         told = {k: v for k, v in options.items() if v is not _DEFAULTS[k]}
         if told_out and self.nout == 1 or any(o is not None for o in outs):
             told["out"] = outs
-        if taken:
-            return elsewhere(self, "__call__", inputs, told)
         return by_numpy(self._numpy, inputs, told)
 
     def _outs(self, positional: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
@@ -482,6 +482,7 @@ def _composed(function: ufunc, implementation: Any) -> Callable[..., Any]:
     return composed
 
 
+_OPTIONS = {"out", "where", "casting", "order", "dtype", "subok", "signature", "sig"}
 _DEFAULTS = {"where": True, "casting": "same_kind", "dtype": None, "signature": None}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -40,6 +40,44 @@ _AT_MODES = {
 
 # methods that give a new array, and the arguments by position for which NumPy may run the whole
 _WHOLE = {"reduce": 2, "accumulate": 2, "reduceat": 3}
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _asking_first(method: F) -> F:
+    """Decorate a method that leaves operands with an `__array_ufunc__` of their own to that: it is
+    told what the call names, and no default.
+    """
+    name, code = method.__name__, method.__code__
+    operands = 2 if name == "reduceat" else 1
+    known = code.co_varnames[1 + operands : code.co_argcount]
+
+    @functools.wraps(method)
+    def call(self: Methods, array: Any, /, *args: Any, **kwargs: Any) -> Any:
+        outless = len(args) < operands + 2 and "out" not in kwargs
+        if not (outless and type(array) is NDArray) and len(args) >= operands - 1:
+            options = dict(zip(known, args[operands - 1 :], strict=False)) | kwargs
+            out = options.get("out")
+            if overridden(array, *(out if type(out) is tuple else (out,))):
+                self._need_binary(name)
+                inputs = (array, *args[: operands - 1])
+                return elsewhere(self, name, inputs, _told(options))
+        return method(self, array, *args, **kwargs)
+
+    return cast(F, call)
+
+
+def _told(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a reduction in the form that `__array_ufunc__` gets."""
+    out = options.get("out")
+    left_out = {"out"} if out is None or out is Ellipsis else set()
+    if options.get("initial", 0) is np._NoValue:
+        left_out.add("initial")
+    told = {k: v for k, v in options.items() if k not in left_out}
+    if "out" in told and not isinstance(out, tuple):
+        told["out"] = (out,)
+    return told
 
 
 class Methods:
@@ -136,6 +174,7 @@ class Methods:
             quietly(combine_at, [self._numpy, *args])
         store(from_host, a, "unsafe")
 
+    @_asking_first
     def reduce(
         self,
         array: Any,
@@ -155,10 +194,6 @@ class Methods:
                 return done
         if out is Ellipsis:  # like None, but never returns a scalar
             return plain(self.reduce(array, axis, dtype, None, keepdims, initial, where))
-        if overridden(array, out):
-            options = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
-            options |= {"initial": initial, "where": where}
-            return elsewhere(self, "reduce", (array,), _told(options))
         if _of_objects(dtype):
             options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
             options |= {} if initial is np._NoValue else {"initial": initial}
@@ -169,6 +204,7 @@ class Methods:
             return reduce(row, array, axis, dtype, out, keepdims, initial, where)
         return fold(self._numpy, self._apply, array, axis, dtype, out, keepdims, initial, where)
 
+    @_asking_first
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """All partial results along an axis. See `numpy.ufunc.accumulate`."""
         self._need_binary("accumulate")
@@ -180,14 +216,12 @@ class Methods:
             if done is not None:
                 return done
         out = None if out is Ellipsis else out
-        if overridden(array, out):
-            options = {"axis": axis, "dtype": dtype, "out": out}
-            return elsewhere(self, "accumulate", (array,), _told(options))
         row = ROWS.get(self.__name__)
         if row is not None and row.running is not None:
             return accumulate(row, array, axis, dtype, out)
         return fold_along(self._numpy, self._apply, array, axis, dtype, out)
 
+    @_asking_first
     def reduceat(
         self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
     ) -> Any:
@@ -201,9 +235,6 @@ class Methods:
             if done is not None:
                 return done
         out = None if out is Ellipsis else out
-        if overridden(array, out):
-            options = {"axis": axis, "dtype": dtype, "out": out}
-            return elsewhere(self, "reduceat", (array, indices), _told(options))
         row = ROWS.get(self.__name__)
         if row is not None:
             return reduceat(row, array, indices, axis, dtype, out)
@@ -220,20 +251,6 @@ class Methods:
         if self.nin != 2 or self.nout != 1:
             wanted = "binary functions" if self.nin != 2 else "functions returning a single value"
             raise ValueError(f"{what} only supported for {wanted}")
-
-
-_REDUCING = {"axis": 0, "dtype": None, "out": None, "keepdims": False}
-_REDUCING |= {"initial": np._NoValue, "where": True}
-
-
-def _told(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a reduction that differ from the defaults, in the form that `__array_ufunc__`
-    gets.
-    """
-    told = {k: v for k, v in options.items() if v is not _REDUCING[k]}
-    if "out" in told and not isinstance(told["out"], tuple):
-        told["out"] = (told["out"],)
-    return told
 
 
 def _never_repeats(index: Any) -> bool:

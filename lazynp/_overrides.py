@@ -47,7 +47,7 @@ def has_methods(x: Any) -> bool:
         return False
     if hasattr(kind, "__array_priority__"):
         return True
-    if kind.__module__ in _OF_NUMBERS:  # the methods of these do something else
+    if getattr(kind, "__module__", None) in _OF_NUMBERS:  # the methods of these do something else
         return False
     return takes_ufuncs(x) or any([hasattr(kind, name) for name in _DECIDING])
 

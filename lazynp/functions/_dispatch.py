@@ -95,10 +95,12 @@ def make_overridable(namespace: dict[str, Any], reference: Any) -> None:
         if type(numpys) is not _DISPATCHER or not isinstance(function, FunctionType):
             continue
         if vars(function).get("__wrapped__") is not numpys:  # not hosted
-            if function not in made:  # under the name that it has, not that of an alias
-                numpys = vars(reference).get(function.__name__, numpys)
-                made[function] = _overridable(function, numpys, namespace["__name__"])
-            namespace[name] = made[function]
+            named = vars(reference).get(function.__name__, numpys)
+            if named.__name__ == numpys.__name__:  # not an alias, or one in NumPy too
+                numpys = named
+            if (function, numpys) not in made:
+                made[function, numpys] = _overridable(function, numpys, namespace["__name__"])
+            namespace[name] = made[function, numpys]
 
 
 def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
@@ -136,11 +138,13 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
         return _elsewhere(public, function, reference, args, kwargs)
 
     made: Any = call
-    made.__module__ = module
+    made.__module__, name = module, reference.__name__
+    if name in _METHODS:  # NumPy's max and amax are two functions
+        made.__name__ = made.__qualname__ = name
     if module == "lazynp.linalg":
         _of_linalg.add(function)
     made._implementation = functools.partial(_without_asking, function)  # NumPy's name for it
-    made.__code__ = made.__code__.replace(co_name=function.__name__)  # for tracebacks and profiles
+    made.__code__ = made.__code__.replace(co_name=made.__name__)  # for tracebacks and profiles
     catching.add(made.__code__)
     public = in_front_too(function, made, _is_bare(function.__name__))
     implementations[public] = implementations[made] = function

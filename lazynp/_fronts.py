@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
-_INTERFACE = 35  # the version of the interface that was built: see the end of the C source
+F = TypeVar("F")
+
+_INTERFACE = 36  # the version of the interface that was built: see the end of the C source
 
 fastpath: Any = None
 if os.environ.get("LAZYNP_PURE_PYTHON", "0") in ("", "0"):
@@ -41,3 +43,10 @@ def in_front_too(function: Any, python: Callable[..., Any], bare: bool = False) 
     """
     behind = BUILT and type(function) is fastpath.Front
     return fastpath.moved(function, python, bare) if behind else python
+
+
+def unbound(function: F) -> F:
+    """A function that is no method where it is the attribute of a class, as NumPy's builtins. (It
+    is one without the C: a wrapper in Python would cost each call more than that is worth.)
+    """
+    return fastpath.unbound(function) if BUILT else function

@@ -80,6 +80,12 @@ static PyObject *front_getattro(PyObject *self, PyObject *name)
     return PyObject_GenericGetAttr(self, name);
 }
 
+/* Whatever is set is the Python function's, as what is read. */
+static int front_setattro(PyObject *self, PyObject *name, PyObject *value)
+{
+    return PyObject_SetAttr(((Front *)self)->python, name, value);
+}
+
 static PyObject *front_repr(PyObject *self)
 {
     return PyObject_Repr(((Front *)self)->python);
@@ -122,9 +128,32 @@ static PyTypeObject FrontType = {
     .tp_clear = front_clear,
     .tp_descr_get = front_get,
     .tp_getattro = front_getattro,
+    .tp_setattro = front_setattro,
     .tp_repr = front_repr,
     .tp_methods = FRONT_METHODS,
     .tp_getset = FRONT_GETSET,
+    .tp_weaklistoffset = offsetof(Front, weak),
+};
+
+static PyObject *unbound_get(PyObject *self, PyObject *Py_UNUSED(object), PyObject *Py_UNUSED(class))
+{
+    return Py_NewRef(self);
+}
+
+/* A front that is no method where it is the attribute of a class, as a builtin of NumPy's. */
+static PyTypeObject UnboundType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "lazynp._fastpath.unbound",
+    .tp_doc = "A front that is no method where it is the attribute of a class.",
+    .tp_base = &FrontType,
+    .tp_basicsize = sizeof(Front),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Front, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_dealloc = front_dealloc,
+    .tp_traverse = front_traverse,
+    .tp_clear = front_clear,
+    .tp_descr_get = unbound_get,
     .tp_weaklistoffset = offsetof(Front, weak),
 };
 
@@ -328,6 +357,23 @@ static PyObject *moved(PyObject *Py_UNUSED(module), PyObject *args)
     return new;
 }
 
+static PyObject *handed_on(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    return hand_on((Front *)self, args, nargsf, names);
+}
+
+/* This front, or a new one of a Python function, as one that no class binds. */
+static PyObject *unbound(PyObject *Py_UNUSED(module), PyObject *function)
+{
+    Front spec = {.vectorcall = handed_on, .function = Py_None, .first = Py_None,
+                  .second = Py_None, .method = Py_None, .tuples = Py_None, .depth = 1};
+    int is_front = Py_TYPE(function) == &FrontType;
+    PyObject *made = is_front ? Py_NewRef(function) : new_front(function, &spec);
+    if (made)
+        Py_SET_TYPE(made, &UnboundType);
+    return made;
+}
+
 static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject *named)
 {
     if (PyTuple_GET_SIZE(args) || !named) {
@@ -409,6 +455,8 @@ static PyMethodDef METHODS[] = {
      "front(kind, python, **options): put a fast path in front of a Python function."},
     {"moved", moved, METH_VARARGS,
      "moved(front, python, bare): the same fast path in front of another function."},
+    {"unbound", unbound, METH_O,
+     "unbound(function): it, or a front of it, which is no method as an attribute of a class."},
     {"frame_value", frame_value, METH_VARARGS,
      "frame_value(frame, at, missing): a variable of a frame, or, from -1 downwards, a value of "
      "its stack."},
@@ -477,7 +525,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
     if (!the.reduce)
         return NULL;
     BufferedType.tp_new = PyBaseObject_Type.tp_new; /* as for a Python class */
-    if (PyType_Ready(&FrontType) < 0 || PyType_Ready(&IteratorType) < 0 ||
+    if (PyType_Ready(&FrontType) < 0 || PyType_Ready(&UnboundType) < 0 || PyType_Ready(&IteratorType) < 0 ||
         PyType_Ready(&BufferedType) < 0 || PyType_Ready(&TapeType) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&MODULE);
@@ -491,7 +539,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 35) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 36) < 0)
         Py_CLEAR(module);
     return module;
 }

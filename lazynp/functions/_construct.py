@@ -11,6 +11,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array
 from lazynp._either import noted
 from lazynp._flush import host_value
+from lazynp._fronts import unbound
 from lazynp._node import leaf
 from lazynp._sizes import Size, Test
 from lazynp._steps import Reshape
@@ -41,6 +42,7 @@ from lazynp.primitives import elementwise
 _make: Any = np.array  # NumPy's stubs lack some of its arguments
 
 
+@unbound
 @created(np.array, anytime=True, first=of_numbers, bare=True)
 def array(
     object: Any,
@@ -180,6 +182,7 @@ def _sealed(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return value
 
 
+@unbound
 @created(np.asarray, anytime=True, itself=True, bare=True)
 def asarray(
     a: Any,
@@ -198,6 +201,7 @@ def asarray(
     return array(a, dtype, copy=copy, order=order, like=like)
 
 
+@unbound
 @created(np.asanyarray, anytime=True, itself=True)
 def asanyarray(
     a: Any,
@@ -213,12 +217,14 @@ def asanyarray(
     return array(a, dtype, copy=copy, order=order, subok=True, like=like)
 
 
+@unbound
 @created(np.ascontiguousarray, anytime=True, itself=2, bare=True)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
     """See `numpy.ascontiguousarray`."""
     return array(a, dtype, copy=None, order="C", ndmin=1, like=like)
 
 
+@unbound
 @created(np.asfortranarray, anytime=True, itself=2)
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
     """See `numpy.asfortranarray`."""

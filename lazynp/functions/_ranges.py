@@ -10,6 +10,7 @@ import numpy as np
 from lazynp._array import Array, Scalar
 from lazynp._avals import on_device
 from lazynp._dimensions import number_of, require_all, size_of
+from lazynp._fronts import unbound
 from lazynp._quiet import quietly
 from lazynp._sizes import Size, is_size, largest
 from lazynp._values import knowable
@@ -43,6 +44,7 @@ _NEAR = 1e-9  # NumPy's difference of floats may round to an integer
 _NUMBERS = (int, float, np.integer, np.floating)
 
 
+@unbound
 @of_numbers(_arange, 3, SMALL // 2)
 @as_its_like
 def arange(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._fronts import unbound
 from lazynp._memo import Memo
 from lazynp._values import knowable
 from lazynp.functions._checks import traced
@@ -93,6 +94,7 @@ class vectorize(np.vectorize):
 _of_python: Memo[int, tuple[np.ufunc, Callable[..., Any]]] = Memo("frompyfunc", 1 << 10)
 
 
+@unbound
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: Any) -> np.ufunc:
     """See `numpy.frompyfunc`. Traced arguments are mapped as by `vectorize`, and the result's dtype
     is then a number's, not object.

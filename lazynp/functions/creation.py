@@ -17,6 +17,7 @@ from lazynp._array import Array, NDArray, Scalar, from_host, new_array
 from lazynp._avals import SCALAR_DTYPES, Shape, on_device
 from lazynp._dimensions import table
 from lazynp._extents import surely
+from lazynp._fronts import unbound
 from lazynp._node import leaf
 from lazynp._sizes import Size, is_size, largest, sized
 from lazynp._steps import Diagonal
@@ -111,6 +112,7 @@ def _filled(value: int, shape: Any, dtype: Any, order: Any) -> Array:
     return _fill(value, shape, dtype_argument(dtype), made)
 
 
+@unbound
 @created(np.zeros)
 def zeros(
     shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
@@ -131,6 +133,7 @@ def ones(
     return _filled(1, shape, dtype, order)
 
 
+@unbound
 @created(np.zeros)
 def empty(
     shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
@@ -454,6 +457,7 @@ def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> tuple[Array, ...]:
 # -- host data -------------------------------------------------------------------------------------
 
 
+@unbound
 @as_its_like
 def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Array:
     """See `numpy.fromiter`. Lazy items are computed."""
@@ -462,6 +466,7 @@ def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Arr
     return from_numpy(np.fromiter(items, dtype_argument(dtype), count))
 
 
+@unbound
 @as_its_like
 def frombuffer(
     buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None
@@ -481,6 +486,7 @@ def frombuffer(
     return out
 
 
+@unbound
 @as_its_like
 def fromstring(
     string: Any, dtype: Any = float, count: int = -1, *, sep: Any = "", like: Any = None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar
+from lazynp._fronts import unbound
 from lazynp._sizes import is_size
 from lazynp._strides import layouts
 from lazynp._values import there
@@ -48,6 +49,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     return np.can_cast(_by_dtype(from_), _no_array(to), casting)
 
 
+@unbound
 def promote_types(type1: Any, type2: Any, /) -> np.dtype[Any]:
     """See `numpy.promote_types`."""
     return np.promote_types(_no_array(type1), _no_array(type2))

@@ -8,6 +8,7 @@ import numpy as np
 
 from lazynp._array import Array, from_host, new_array
 from lazynp._flush import host_value
+from lazynp._fronts import unbound
 from lazynp._strides import copied_order, in_order, writeable
 from lazynp.functions._arguments import check_device
 from lazynp.functions._construct import asarray
@@ -46,6 +47,7 @@ def dlpack_device(self: Array, /) -> tuple[int, int]:
     return _CPU
 
 
+@unbound
 @placing
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """An array of the data in `x`. Copied, so that later writes to `x` have no effect.

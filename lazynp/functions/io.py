@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 
 from lazynp._array import NDArray
+from lazynp._fronts import unbound
 from lazynp.functions._host import P, hosted, to_device, to_host
 from lazynp.functions._vectorized import frompyfunc as frompyfunc, vectorize as vectorize
 
@@ -26,7 +27,7 @@ busday_offset = hosted(np.busday_offset)
 datetime_as_string = hosted(np.datetime_as_string)
 format_float_positional = hosted(np.format_float_positional)
 format_float_scientific = hosted(np.format_float_scientific)
-fromfile = hosted(np.fromfile)
+fromfile = unbound(hosted(np.fromfile))
 fromregex = hosted(np.fromregex)
 genfromtxt = hosted(np.genfromtxt)
 is_busday = hosted(np.is_busday)

@@ -373,13 +373,31 @@ end:
     return out;
 }
 
-/* NumPy's form of an index that is a list of integers, new. NULL: forward, or an error. */
+/* A mask of a list of bools, new. NULL: forward, or an error. */
+static PyObject *mask_of_list(PyObject *index)
+{
+    npy_intp n = PyList_GET_SIZE(index);
+    PyObject *mask = PyArray_SimpleNew(1, &n, NPY_BOOL);
+    npy_bool *data = mask ? PyArray_DATA((PyArrayObject *)mask) : NULL;
+    for (npy_intp i = 0; mask && i < n; i++) {
+        PyObject *item = i < PyList_GET_SIZE(index) ? PyList_GET_ITEM(index, i) : NULL;
+        if (item == Py_True || item == Py_False)
+            data[i] = item == Py_True;
+        else
+            Py_CLEAR(mask);
+    }
+    return mask;
+}
+
+/* NumPy's form of an index that is a list of integers or bools, new. NULL: forward, or an error. */
 static PyObject *index_list(PyObject *index)
 {
     Py_ssize_t n = PyList_GET_SIZE(index), i = 0;
     npy_intp place;
     if (!n || n > the.few)
         return NULL;
+    if (PyBool_Check(PyList_GET_ITEM(index, 0)))
+        return mask_of_list(index);
     while (i < n && PyLong_CheckExact(PyList_GET_ITEM(index, i)))
         i++;
     if (i == n)

@@ -71,5 +71,6 @@ ONLY_NUMPYS: dict[str, set[str]] = {
         "distance_transform_cdt", "distance_transform_edt", "morphological_gradient",
         "morphological_laplace", "white_tophat",
     },
+    "scipy.sparse._sputils": {"isdense"},
     "scipy.sparse.linalg._interface": {"aslinearoperator"},
 }  # fmt: skip

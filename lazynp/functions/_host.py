@@ -16,6 +16,7 @@ from lazynp._avals import on_device
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._observers import observers
+from lazynp._overrides import has_methods, overrides
 from lazynp._strides import in_order, layout, order_of_strides
 from lazynp.functions._placing import beside
 from lazynp.functions._records import Record
@@ -37,7 +38,19 @@ def to_host(tree: Any) -> Any:
         return type(tree)(to_host(t) for t in tree)
     if type(tree) is dict:
         return {k: to_host(v) for k, v in tree.items()}
-    return tree._fresh() if isinstance(tree, Record) else tree
+    if isinstance(tree, Record):
+        return tree._fresh()
+    return _with_numpys_elements(tree) if hasattr(type(tree), "__array__") else tree
+
+
+def _with_numpys_elements(x: Any) -> Any:
+    """The elements of an object whose `__array__` gives a lazy array, which NumPy refuses. Any
+    other object is NumPy's to convert.
+    """
+    if isinstance(x, (np.ndarray, np.generic, type)) or overrides(x) or has_methods(x):
+        return x
+    made = None if hasattr(type(x), "__dlpack__") else x.__array__()
+    return to_host(made) if isinstance(made, Array) else x
 
 
 def _sealed(value: Any) -> Any:

@@ -1,7 +1,8 @@
-"""Functions that NumPy runs write into memory that lies as NumPy's would."""
+"""Functions that NumPy runs: memory lies as NumPy's would, operands are elements."""
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy
@@ -48,3 +49,37 @@ def test_positional_out_of_functions_of_text(name: str) -> None:
         return out.tolist()
 
     assert outcome(lazynp) == outcome(numpy)
+
+
+class Boxed:
+    """An object whose `__array__` gives an array of the program's."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.x
+
+
+def test_objects_that_give_lazy_arrays_are_elements() -> None:
+    x = lazynp.array([1.0, 2.0])
+    lazynp.testing.assert_allclose(Boxed(x), [1.0, 2.0])
+    lazynp.testing.assert_array_equal([1.0, 2.0], Boxed(x))
+    lazynp.testing.assert_array_less(Boxed(x), Boxed(x + 1))
+    with pytest.raises(AssertionError):
+        lazynp.testing.assert_array_equal(Boxed(x), [1.0, 3.0])
+    assert lazynp.ma.array(Boxed(x)).tolist() == [1.0, 2.0]
+    assert float(lazynp.random.default_rng(0).choice(Boxed(x[:1]))) == 1.0
+    written = io.StringIO()
+    lazynp.savetxt(written, Boxed(x), fmt="%d")
+    assert written.getvalue() == "1\n2\n"
+
+
+def test_objects_that_give_numpys_arrays_are_numpys_to_convert() -> None:
+    class Counting(Boxed):
+        __hash__ = None  # type: ignore[assignment]
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Counting)
+
+    lazynp.testing.assert_equal(Counting(numpy.ones(2)), Counting(numpy.zeros(2)))

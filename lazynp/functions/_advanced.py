@@ -386,11 +386,8 @@ def set_advanced(self: Array, index: Any, value: Any) -> None:
     mask = _sole_mask(aval, index)
     whole = mask is not None and mask.ndim == aval.ndim
     whole = whole and not (isinstance(index, tuple) and len(index) > 1)
-    if (
-        is_unsized(value)
-        and table() is not None
-        and (type(value) is not Selection or value.written)
-    ):
+    stands = type(value) is Selection and not value.written
+    if not stands and is_unsized(value) and table() is not None:
         value = value.array()
     if type(value) is Selection:
         masked = (self, mask, 0) if mask is not None else masked_view(self, aval, index)

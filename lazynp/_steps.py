@@ -342,7 +342,8 @@ def with_numbers(step: Any, values: Callable[[Any], int]) -> Any:
     if isinstance(step, Slice):
         index = mapped(step.index, values)
         params = {k: mapped(p, values) for k, p in step.params.items()}
-        return type(step)(index, params, step.starts)
+        starts = tuple([mapped(s, values) for s in step.starts])
+        return type(step)(index, params, starts)
     dims = {k: x for k in ("shape", "lengths") if sized(x := getattr(step, k, ()))}
     return replace(step, **{k: mapped(x, values) for k, x in dims.items()}) if dims else step
 

@@ -187,13 +187,23 @@ def _moved_view(x: Array, starts: Iterator[Node]) -> Array:
     return view
 
 
-def fixed(path: Sequence[Any], starts: Sequence[Node]) -> bool:
-    """Whether every call has the same steps: apart from these starts, no index is traced."""
-    return all(
-        type(s) is not list or any(s is known for known in starts)
-        for step in (_meanings(path) if getattr(local.recorder, "sizes", None) else path)
-        for s in getattr(step, "starts", ())
-    )
+def fixed(path: Sequence[Any], starts: Sequence[Node]) -> Sequence[Any] | None:
+    """The steps as every call has them, if apart from these starts and sizes, no index is traced;
+    else None. A start that is a size is that size in them: see `with_numbers`.
+    """
+    sizes = getattr(local.recorder, "sizes", None)
+    known: dict[int, Any] = {} if sizes is None else sizes.by_node
+    steps = path if sizes is None else tuple(_meanings(path))
+    found = []
+    for step in steps:
+        places = getattr(step, "starts", ())
+        settled = tuple([known.get(id(s), s) if type(s) is list else s for s in places])
+        if any(type(s) is list and not any(s is n for n in starts) for s in settled):
+            return None
+        if settled != places:
+            step = type(step)(step.index, step.params, settled)
+        found.append(step)
+    return path if sizes is None else tuple(found)
 
 
 def at_places(path: Sequence[Any], starts: Sequence[Node], places: Sequence[Any]) -> Any:

@@ -15,7 +15,7 @@ from lazynp._allowance import NONE
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import Aval
 from lazynp._dataclass import dataclass
-from lazynp._dimensions import Table
+from lazynp._dimensions import Table, is_unsized
 from lazynp._extents import Numbers
 from lazynp._flush import host_value
 from lazynp._jaxpr import Jaxpr
@@ -166,6 +166,8 @@ def _finished(
     leaves, tree = tree_flatten(result, containers.is_known)
     changes, more = containers.changed()
     leaves = [*map(containers.stand_in, leaves), *more]
+    if recorder.sizes is not None:  # what others show, too
+        leaves = [x.array() if is_unsized(x) else x for x in leaves]
     roots: list[Node] = []
     again = dict(_met_again(leaves))
     parts, shared = _parts(leaves, recorder, starts)
@@ -224,10 +226,13 @@ def _parts(
     """Results that show the memory of others: how they do, by place, and the arrays that only such
     results show, which become results after these.
     """
+    paths: dict[int, Any] = {}
     views: dict[int, list[int]] = {}  # the places of the views of each array that was made inside
     for i, x in enumerate(leaves):
         if type(x) is NDArray and x._base is not None and id(x._base) not in recorder.handles:
-            if fixed(x._path, starts):
+            path = fixed(x._path, starts)
+            if path is not None:
+                paths[i] = path
                 views.setdefault(id(x._base), []).append(i)
     own: dict[int, int] = {}  # where each is a result first; there, it is none met again
     for i, x in enumerate(leaves):
@@ -243,7 +248,7 @@ def _parts(
             shared.append(leaves[places[0]]._base)
         for i in places:
             x = leaves[i]
-            found[i] = "part", own[owner], x._path, x._flags, x._order
+            found[i] = "part", own[owner], paths[i], x._flags, x._order
     return found, shared
 
 
@@ -256,8 +261,10 @@ def _result(
     if type(x) is NDArray:
         if id(x) in recorder.handles:
             return "same", x
-        if x._base is not None and id(x._base) in recorder.handles and fixed(x._path, starts):
-            return "view", x._base, x._path, x._flags, x._order
+        if x._base is not None and id(x._base) in recorder.handles:
+            path = fixed(x._path, starts)
+            if path is not None:
+                return "view", x._base, path, x._flags, x._order
     check_leaf(x, f"{what}: a result")
     roots.append(argument_node(x))
     return "new", NDArray if type(x) is NDArray or isinstance(x, np.ndarray) else Scalar

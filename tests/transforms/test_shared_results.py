@@ -158,3 +158,26 @@ def test_reversed_parts_of_unknown_length(program: Callable[[Any, Any], Any]) ->
             part *= 2
             want[1][...] *= 2
             assert numpy.asarray(part).tolist() == want[1].tolist()
+
+
+FROM_SIZES: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    "reversed": lambda x: (x * 1, (x * 1)[::-1]),
+    "beside": lambda x: (lambda y: (y, y[::-1], y[:0:-1]))(x * 1),
+    "halves": lambda x: (lambda y: (y, y[x.shape[0] // 2 :], y[: x.shape[0] // 2]))(x * 1),
+    "of the argument": lambda x: (x[::-1], x[x.shape[0] // 2 :], x[1:]),
+    "of views": lambda x: (lambda y: (y[::-1], y[::-1][1:], y.reshape(1, -1)[:, ::-1]))(x * 1),
+    "selected": lambda x: (lambda y: (y, y[::-1]))(x[x > 1] * 1),
+}
+
+
+@pytest.mark.parametrize("program", FROM_SIZES.values(), ids=list(FROM_SIZES))
+def test_parts_that_begin_at_a_size_share_memory(program: Callable[[Any], Any]) -> None:
+    compiled = np.jit(program, abstracted_axes={0: "n"})
+    for n in (5, 4, 2, 3, 1):
+        for k in range(len(program(numpy.zeros(n)))):
+            x, theirs = np.arange(n) + 1.0, numpy.arange(n) + 1.0
+            got, want = compiled(x), program(theirs)
+            got[k][...] = 9
+            want[k][...] = 9
+            for a, b in zip((*got, x), (*want, theirs), strict=True):
+                assert numpy.asarray(a).tolist() == b.tolist()

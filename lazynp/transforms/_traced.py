@@ -165,9 +165,7 @@ def _finished(
     result, containers = out
     leaves, tree = tree_flatten(result, containers.is_known)
     changes, more = containers.changed()
-    leaves = [*map(containers.stand_in, leaves), *more]
-    if recorder.sizes is not None:  # what others show, too
-        leaves = [x.array() if is_unsized(x) else x for x in leaves]
+    leaves = _as_arrays([*map(containers.stand_in, leaves), *more], recorder)
     roots: list[Node] = []
     again = dict(_met_again(leaves))
     parts, shared = _parts(leaves, recorder, starts)
@@ -210,6 +208,13 @@ def _finished(
         what=what,
         sized=sized,
     )
+
+
+def _as_arrays(leaves: list[Any], recorder: StagingRecorder) -> list[Any]:
+    """Results, with arrays in place of what stands for them: other results may show these."""
+    if recorder.sizes is None:
+        return leaves
+    return [x.array() if is_unsized(x) else x for x in leaves]
 
 
 def _met_again(leaves: list[Any]) -> Iterator[tuple[int, int]]:

@@ -29,7 +29,7 @@ from lazynp._fronts import BUILT, fastpath, in_front
 from lazynp._jaxpr import Rules
 from lazynp._later import ONLY_NUMPYS
 from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_interpreted, is_tracer, leaf
-from lazynp._overrides import check, keep_class
+from lazynp._overrides import check, keep_class, passes_for
 from lazynp._positions import instruction, progress
 from lazynp._recorder import (
     UNKNOWN,
@@ -247,6 +247,7 @@ class _KindOfArray(ABCMeta):
             kind is cls
             or type.__subclasscheck__(cls, kind)
             or (cls is NDArray and isinstance(instance, np.ndarray))
+            or passes_for(instance, cls)
         )
 
     __instancecheck__ = in_front("is_instance", __instancecheck__)

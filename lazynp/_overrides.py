@@ -38,6 +38,16 @@ def overrides(x: Any) -> bool:
     return method is not None and method is not np.ndarray.__array_function__
 
 
+def passes_for(x: Any, kind: type) -> bool:
+    """Whether an object, by its `__class__`, is of a kind that its type is not derived from: a
+    proxy. An array of ours is none, whatever it tells of its class.
+    """
+    if hasattr(type(x), "_node"):
+        return False
+    told = getattr(x, "__class__", type(x))
+    return told is not type(x) and isinstance(told, type) and type.__subclasscheck__(kind, told)
+
+
 def has_methods(x: Any) -> bool:
     """Whether NumPy's functions call methods of that name on it: a Series, a sparse array, a class
     of the user's. Exchangeable arrays are converted instead.

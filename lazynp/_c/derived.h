@@ -207,13 +207,15 @@ static PyObject *is_instance(PyObject *self, PyObject *const *args, size_t nargs
     if (PyType_IsSubtype(Py_TYPE(args[1]), (PyTypeObject *)args[0]) ||
         (args[0] == the.NDArray && PyArray_Check(args[1])))
         Py_RETURN_TRUE;
+    if (is_handle(args[1]))
+        Py_RETURN_FALSE;
     /* of an object that may pass for another */
     static PyObject *of_object, *name;
     if (!of_object) {
         name = PyUnicode_InternFromString("__class__");
         of_object = name ? _PyType_Lookup(&PyBaseObject_Type, name) : NULL;
     }
-    if (!of_object || (args[0] == the.NDArray && _PyType_Lookup(Py_TYPE(args[1]), name) != of_object))
+    if (!of_object || _PyType_Lookup(Py_TYPE(args[1]), name) != of_object)
         return hand_on((Front *)self, args, nargsf, names);
     Py_RETURN_FALSE;
 }

@@ -13,6 +13,7 @@ from lazynp._either import noted
 from lazynp._flush import host_value
 from lazynp._fronts import unbound
 from lazynp._node import leaf
+from lazynp._overrides import passes_for
 from lazynp._sizes import Size, Test
 from lazynp._steps import Reshape
 from lazynp._strides import in_order, order_of_strides, writeable
@@ -74,6 +75,8 @@ def array(
         object = of_size(object)
     if isinstance(object, deque):
         object = list(object)
+    if isinstance(object, Array) and passes_for(object, Array):
+        object = object.__array__()
     if isinstance(object, Array):
         if type(object) is not NDArray and type(object) is not Scalar:
             return _from_subclass(object, dtype, copy, order, subok, ndmin)

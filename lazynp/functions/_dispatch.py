@@ -16,6 +16,7 @@ from lazynp._overrides import (
     catching,
     has_methods,
     overrides,
+    passes_for,
     settled,
     takes_ufuncs,
 )
@@ -121,6 +122,8 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
             operand = next(_objects((*args, *kwargs.values())), None)
             if operand is None:
                 raise
+        if passes_for(operand, Array):
+            return public(*_without_proxies(args), **_without_proxies(kwargs))
         if isinstance(operand, Array):
             return _of_derived(public, function, operand, args, kwargs)
         if has_methods(operand) and not overrides(operand):
@@ -302,6 +305,14 @@ def _stripped(tree: Any) -> Any:
     if type(tree) is dict:
         return {k: _stripped(v) for k, v in tree.items()}
     return stripped(tree)
+
+
+def _without_proxies(tree: Any) -> Any:
+    if type(tree) in (list, tuple):
+        return type(tree)(map(_without_proxies, tree))
+    if type(tree) is dict:
+        return {k: _without_proxies(v) for k, v in tree.items()}
+    return tree.__array__() if passes_for(tree, Array) else tree
 
 
 def _converted(x: Any) -> Any:

@@ -168,7 +168,7 @@ def is_derived(kind: Any) -> bool:
 
 def has_own_ufuncs(kind: Any) -> bool:
     """Whether a derived class has an `__array_ufunc__` of its own."""
-    return _of_type(kind, "__array_ufunc__") is not _HOOKS[0]
+    return is_derived(kind) and _of_type(kind, "__array_ufunc__") is not _HOOKS[0]
 
 
 def _has_no_hooks(kind: Any) -> bool:

@@ -40,20 +40,25 @@ _WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmas
 _PLAIN = {"copy", "nonzero", "reshape", "resize", "transpose"}
 _KEEPING = {
     "angle", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "average", "cholesky",
-    "delete", "diag", "diagflat", "diagonal", "diff", "dsplit", "ediff1d", "empty_like",
-    "expand_dims",
-    "flip", "fliplr", "flipud", "full_like", "gradient", "hsplit", "i0", "insert", "inv",
-    "extract", "geomspace", "inner", "isclose", "isneginf", "isposinf", "isreal", "kron",
-    "linspace", "logspace", "matrix_power", "matrix_transpose", "median", "moveaxis",
-    "nan_to_num", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod",
-    "nanstd", "nansum", "nanvar", "ones_like", "permute_dims", "piecewise", "pinv", "ptp",
-    "reshape", "roll", "rollaxis", "rot90", "split", "tile", "trace", "transpose", "trapezoid",
-    "trim_zeros", "unique", "unstack", "vsplit", "zeros_like",
+    "count_nonzero", "cumulative_prod", "cumulative_sum", "delete", "diag", "diagflat",
+    "diagonal", "diff", "dsplit", "ediff1d", "empty_like", "expand_dims", "flip", "fliplr",
+    "flipud", "full_like", "gradient", "hsplit", "i0", "insert", "inv", "isneginf",
+    "isposinf", "isreal", "matrix_power", "matrix_transpose", "median", "moveaxis", "nan_to_num",
+    "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
+    "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ones_like", "packbits", "percentile",
+    "permute_dims", "piecewise", "pinv", "ptp", "quantile", "real_if_close", "reshape", "roll",
+    "rollaxis", "rot90", "setdiff1d", "split", "take_along_axis", "tile", "trace", "transpose",
+    "trim_zeros", "unique", "unique_values", "unpackbits", "unstack", "vsplit", "zeros_like",
 }  # fmt: skip
 _ASKED_TO_KEEP = {"as_strided", "broadcast_arrays", "broadcast_to", "sliding_window_view"}
 _REDUCING = {
     "average", "median", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum",
     "nanvar", "ptp", "trapezoid",
+}  # fmt: skip
+# functions that keep the class of whichever argument has one
+_KEEPING_ANY = {
+    "geomspace", "isclose", "kron", "linspace", "logspace", "matmul", "polyadd",
+    "polysub", "tensorsolve", "trapezoid",
 }  # fmt: skip
 _UFUNCS = {"fix"}  # what these give is a ufunc's, which asks the class
 _METHODS = {"amax": "max", "amin": "min", "around": "round"}
@@ -69,7 +74,10 @@ _WRAPPED = {
     "transpose",
 }  # fmt: skip
 _OF_UFUNCS = {"all", "any", "max", "min", "prod", "sum"}  # which tell it that they are scalars
-_PARTS_KEEPING = {"eig": (1,), "eigh": (1,), "qr": (0, 1), "svd": (0, 2)}
+_PARTS_KEEPING = {
+    "eig": (1,), "eigh": (1,), "polydiv": (1,), "qr": (0, 1), "svd": (0, 2), "unique_all": (0, 1),
+    "unique_counts": (0,), "unique_inverse": (0,),
+}  # fmt: skip
 _of_linalg: set[Any] = set()  # these take other axes than the methods of their names
 # functions whose code in NumPy is about memory
 _WITHOUT_UFUNCS = _WRITING | {"broadcast_arrays", "broadcast_to", "meshgrid"}
@@ -224,9 +232,12 @@ Subclass.__array_function__ = _function_of_derived  # type: ignore[attr-defined]
 
 def _is_bare(name: str) -> bool:
     """Whether the results of this function never have a derived class: see `_by_class`."""
-    if name in _METHODS or name in _PARTS_KEEPING or name in _LIKE_ANOTHER or name == "meshgrid":
+    if name in _METHODS or name in _PARTS_KEEPING or name in _LIKE_ANOTHER or name in _LIKE_EACH:
         return False
-    if name in _KEEPING | _ASKED_TO_KEEP | _REDUCING | _UFUNCS:
+    if (
+        name == "multi_dot"
+        or name in _KEEPING | _KEEPING_ANY | _ASKED_TO_KEEP | _REDUCING | _UFUNCS
+    ):
         return False
     return not hasattr(np.ndarray, name) or name in _PLAIN
 
@@ -252,15 +263,18 @@ def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
     if name in _UFUNCS:
         return function(*args, **kwargs)
     result = function(*_stripped(args), **_stripped(kwargs))
-    if name in _LIKE_ANOTHER or name == "meshgrid":
+    if name in _LIKE_ANOTHER or name in _LIKE_EACH:
         return _like_another(name, result, args)
+    if name == "multi_dot" and args and is_derived(type(args[0][0])):
+        return _of_class(result, args[0][0])
     if type(result) is Scalar and name in _REDUCING:
         result = new_array(result._read())
     if first and name in _PARTS_KEEPING and isinstance(result, tuple):
         kept = [_of_class(r, x) if k in _PARTS_KEEPING[name] else r for k, r in enumerate(result)]
-        return type(result)(*kept)
+        return type(result)(kept) if type(result) is tuple else type(result)(*kept)
     keeps = name in _KEEPING or name in _ASKED_TO_KEEP and kwargs.get("subok")
-    return _of_class(result, x) if first and keeps and kwargs.get("subok", True) else result
+    keeps = keeps and first and not (name == "diag" and x.ndim == 1) or name in _KEEPING_ANY
+    return _of_class(result, x) if keeps and kwargs.get("subok", True) else result
 
 
 def _numpys_code(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
@@ -274,15 +288,33 @@ def _numpys_code(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
 
 
 # functions whose results have the class of another argument than the first one
-_LIKE_ANOTHER = {"solve": 1, "apply_along_axis": 2}
+_LIKE_ANOTHER = {"apply_along_axis": 2, "extract": 1, "lstsq": 1, "polyval": 1, "solve": 1}
+# of two, whether it is that of the second one: NumPy puts the longer one first, and multiplies by
+# what has no axes
+_LIKE_ONE_OF_TWO = {
+    "correlate": lambda a, v: a < v,
+    "dot": lambda a, b: not a,
+    "inner": lambda a, b: not a,
+}
+_LIKE_ANOTHER |= dict.fromkeys(_LIKE_ONE_OF_TWO, 0)
+_LIKE_EACH = {"atleast_1d", "atleast_2d", "atleast_3d", "ix_", "meshgrid"}
 
 
 def _like_another(name: str, result: Any, args: Any) -> Any:
-    if name == "meshgrid":  # each result has the class of its argument
-        parts = zip(result, args, strict=True)
-        return type(result)([_of_class(r, x) if is_derived(type(x)) else r for r, x in parts])
-    x = args[_LIKE_ANOTHER[name]] if len(args) > _LIKE_ANOTHER[name] else None
-    return _of_class(result, x) if is_derived(type(x)) else result
+    if name in _LIKE_EACH:  # each result has the class of its argument
+        results = result if type(result) in (list, tuple) else (result,)
+        parts = zip(results, args, strict=True)
+        done = [_of_class(r, x) if is_derived(type(x)) else r for r, x in parts]
+        return done[0] if results is not result else type(result)(done)
+    place = _LIKE_ANOTHER[name]
+    if name in _LIKE_ONE_OF_TWO and len(args) > 1:
+        place = int(_LIKE_ONE_OF_TWO[name](*map(np.shape, args[:2])))
+    x = args[place] if len(args) > place else None
+    if not is_derived(type(x)):
+        return result
+    if name == "lstsq":  # the singular values have none
+        return (*_of_class(result[:2], x), *result[2:])
+    return _of_class(result, x)
 
 
 def _of_class(result: Any, x: Any) -> Any:

@@ -79,8 +79,7 @@ class Subclass(NDArray):
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        kind: Any = type(type(self).__name__, (np.ndarray,), {})
-        return repr(np.asarray(host_value(self._read())).view(kind))
+        return repr(named_alike(self))
 
     def __reduce__(self) -> Any:
         state: Any = np.asarray(host_value(self._read())).__reduce__()[2]
@@ -93,6 +92,14 @@ class Subclass(NDArray):
         self._node = from_host(value)
         if len(state) > 5:
             vars(self).update(state[5])
+
+
+def named_alike(x: Any) -> Any:
+    """NumPy's array of a class of the same name; anything but an array of a subclass unchanged."""
+    if not isinstance(x, Subclass):
+        return x
+    kind: Any = type(type(x).__name__, (np.ndarray,), {})
+    return np.asarray(host_value(x._read())).view(kind)
 
 
 def _rebuilt(kind: type) -> Any:

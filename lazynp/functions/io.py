@@ -15,10 +15,11 @@ from numpy.lib.npyio import NpzFile
 from lazynp._array import NDArray
 from lazynp._fronts import unbound
 from lazynp.functions._host import P, hosted, to_device, to_host
+from lazynp.functions._subclass import named_alike
 from lazynp.functions._vectorized import frompyfunc as frompyfunc, vectorize as vectorize
 
 array2string = hosted(np.array2string)
-array_repr = hosted(np.array_repr)
+_array_repr = hosted(np.array_repr)
 array_str = hosted(np.array_str)
 base_repr = hosted(np.base_repr)
 binary_repr = hosted(np.binary_repr)
@@ -37,6 +38,18 @@ _save = hosted(np.save)
 savetxt = hosted(np.savetxt)
 _savez = hosted(np.savez)
 _savez_compressed = hosted(np.savez_compressed)
+
+
+def _naming_classes(function: Any) -> Any:
+    def call(arr: Any, *args: Any, **kwargs: Any) -> str:
+        return function(named_alike(arr), *args, **kwargs)
+
+    return call
+
+
+array_repr = functools.wraps(np.array_repr, updated=())(_naming_classes(_array_repr))
+array_repr.__doc__, array_repr.__module__ = _array_repr.__doc__, __name__
+array_repr._implementation = _naming_classes(_array_repr._implementation)  # type: ignore[attr-defined]
 
 
 def _in_order(x: Any) -> Any:

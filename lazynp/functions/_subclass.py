@@ -174,8 +174,8 @@ def is_derived(kind: Any) -> bool:
 
 
 def has_own_ufuncs(kind: Any) -> bool:
-    """Whether a derived class has an `__array_ufunc__` of its own."""
-    return is_derived(kind) and _of_type(kind, "__array_ufunc__") is not _HOOKS[0]
+    """Whether a class of arrays is a derived one with its own `__array_ufunc__`."""
+    return _of_type(kind, "__array_ufunc__") is not _HOOKS[0] and is_derived(kind)
 
 
 def _has_no_hooks(kind: Any) -> bool:

@@ -54,16 +54,17 @@ def _asking_first(method: F) -> F:
     known = code.co_varnames[1 + operands : code.co_argcount]
 
     @functools.wraps(method)
-    def call(self: Methods, array: Any, /, *args: Any, **kwargs: Any) -> Any:
-        outless = len(args) < operands + 2 and "out" not in kwargs
-        if not (outless and type(array) is NDArray) and len(args) >= operands - 1:
-            options = dict(zip(known, args[operands - 1 :], strict=False)) | kwargs
-            out = options.get("out")
-            if overridden(array, *(out if type(out) is tuple else (out,))):
+    def call(self: Methods, *args: Any, **kwargs: Any) -> Any:
+        if "array" in kwargs:
+            args = (kwargs.pop("array"), *args)
+        out = args[operands + 2] if len(args) > operands + 2 else kwargs.get("out")
+        plainly = not args or type(args[0]) is NDArray and (out is None or type(out) is NDArray)
+        if not plainly and len(args) >= operands:
+            if overridden(args[0], *(out if type(out) is tuple else (out,))):
+                options = dict(zip(known, args[operands:], strict=False)) | kwargs
                 self._need_binary(name)
-                inputs = (array, *args[: operands - 1])
-                return elsewhere(self, name, inputs, _told(options))
-        return method(self, array, *args, **kwargs)
+                return elsewhere(self, name, args[:operands], _told(options))
+        return method(self, *args, **kwargs)
 
     return cast(F, call)
 

@@ -208,7 +208,8 @@ def shown(shapes: Iterable[Sequence[Any]]) -> str:
     """Shapes in a message, as NumPy writes them. If sizes are among them, it ends with a cure."""
     parts, has_sizes = [], False
     for shape in shapes:
-        names = [str(n) if len(str(n)) <= _LONG else "?" for n in shape]
+        names = [str(n).replace(" ", "") for n in shape]
+        names = [n if len(n) <= _LONG else "?" for n in names]
         has_sizes = has_sizes or any([type(n) is Size for n in shape])
         parts.append("(" + ",".join(names) + ("," if len(names) == 1 else "") + ")")
     return " ".join(parts) + (f" {_CURE}" if has_sizes else "")

@@ -30,6 +30,7 @@ from lazynp.transforms.control._state import (
     session,
     truth,
     undecided,
+    user_line,
 )
 from lazynp.transforms.control._tables import as_table, extreme
 
@@ -153,7 +154,7 @@ def _best(better: str, values: Any, key: Any, function: Any) -> Any:
     for x, k in zip(values[1:], keys[1:], strict=True):
         closer = k < best if better == "less" else k > best
         out, best = operators[0].choose(
-            closer, lambda x=x, k=k: (x, k), lambda out=out, best=best: (out, best), 0
+            closer, lambda x=x, k=k: (x, k), lambda out=out, best=best: (out, best), user_line()
         )
     return out
 
@@ -170,7 +171,10 @@ def _sorted(*args: Any, **kwargs: Any) -> Any:
         return operators[0].fresh([values[k] for k in places])
     table = as_table(keys[::-1] if reverse else keys)  # equal ones keep their order
     if table is None:
-        raise CannotStage("sorted() of what are not all numbers")
+        raise CannotStage(
+            f"line {user_line()}: sorted() of what are not all numbers, and some are only traced; "
+            "give it a key that is a number, or sort an array by np.argsort"
+        )
     order = table.argsort(kind="stable")
     order = len(values) - 1 - order[::-1] if reverse else order
     return operators[0].fresh([operators[0].item(values, order[k]) for k in range(len(values))])

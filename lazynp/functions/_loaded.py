@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
@@ -25,8 +24,8 @@ def when_loaded(name: str, change: Callable[[Any], None]) -> None:
         sys.meta_path.insert(0, _finder)
 
 
-class _Finder(MetaPathFinder):
-    """Lets others find these modules."""
+class _Finder:
+    """Lets others find these modules. (No class of `importlib.abc`, which would load `tempfile`.)"""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name not in _waiting or name in _searching:
@@ -37,11 +36,12 @@ class _Finder(MetaPathFinder):
         finally:
             _searching.discard(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
+            loader: Any = _Loader(spec.loader)
+            spec.loader = loader
         return spec
 
 
-class _Loader(Loader):
+class _Loader:
     def __init__(self, loader: Any) -> None:
         self._loader = loader
 

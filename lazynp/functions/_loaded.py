@@ -25,7 +25,7 @@ def when_loaded(name: str, change: Callable[[Any], None]) -> None:
 
 
 class _Finder:
-    """Lets others find these modules. (No class of `importlib.abc`, which would load `tempfile`.)"""
+    """Lets others find these modules. (A class of `importlib.abc` would load `tempfile`.)"""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name not in _waiting or name in _searching:

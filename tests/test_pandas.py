@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy
 import pytest
 
 import lazynp as np
+from lazynp.functions._pandas import _taking_ours
 
 pd: Any = pytest.importorskip("pandas", reason="pandas is not installed")
 
@@ -173,3 +176,18 @@ def test_pandas_goes_on_as_before() -> None:
     assert found.b.tolist() == [2.0, 3.0]
     names = frame.agg([lambda s: s.max(), "min"]).index.tolist()
     assert names == ["<lambda>", "min"]
+
+
+def test_functions_of_pandas_keep_their_identity() -> None:
+    assert pd.isnull is pd.isna and pd.Series.agg is pd.Series.aggregate
+    for name, function in vars(pd).items():
+        if isinstance(function, FunctionType) and not name.startswith("_"):
+            assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_numba_gets_the_users_function() -> None:
+    def f(values: Any) -> Any:
+        return values
+
+    made = _taking_ours(lambda function, engine: function)
+    assert made(f, engine="numba") is f and made(f, engine="python") is not f

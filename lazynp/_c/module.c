@@ -147,14 +147,8 @@ static PyTypeObject UnboundType = {
     .tp_doc = "A front that is no method where it is the attribute of a class.",
     .tp_base = &FrontType,
     .tp_basicsize = sizeof(Front),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(Front, vectorcall),
-    .tp_call = PyVectorcall_Call,
-    .tp_dealloc = front_dealloc,
-    .tp_traverse = front_traverse,
-    .tp_clear = front_clear,
+    .tp_flags = Py_TPFLAGS_DEFAULT, /* the rest is inherited */
     .tp_descr_get = unbound_get,
-    .tp_weaklistoffset = offsetof(Front, weak),
 };
 
 #include "slots.h"
@@ -525,8 +519,9 @@ PyMODINIT_FUNC PyInit__fastpath(void)
     if (!the.reduce)
         return NULL;
     BufferedType.tp_new = PyBaseObject_Type.tp_new; /* as for a Python class */
-    if (PyType_Ready(&FrontType) < 0 || PyType_Ready(&UnboundType) < 0 || PyType_Ready(&IteratorType) < 0 ||
-        PyType_Ready(&BufferedType) < 0 || PyType_Ready(&TapeType) < 0)
+    if (PyType_Ready(&FrontType) < 0 || PyType_Ready(&UnboundType) < 0 ||
+        PyType_Ready(&IteratorType) < 0 || PyType_Ready(&BufferedType) < 0 ||
+        PyType_Ready(&TapeType) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&MODULE);
     if (module && (PyModule_AddObjectRef(module, "Front", (PyObject *)&FrontType) < 0 ||

@@ -9,26 +9,35 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-_waiting: dict[str, Callable[[Any], None]] = {}
+Change = Callable[[Any], None]
+
+_waiting: dict[str, list[Change]] = {}
 _searching: set[str] = set()
 
 
-def when_loaded(name: str, change: Callable[[Any], None]) -> None:
+def when_loaded(name: str, change: Change) -> None:
     """Call `change(module)` now, or as soon as the module has loaded."""
     module = sys.modules.get(name)
     if module is not None and not getattr(module.__spec__, "_initializing", False):
         change(module)
         return
-    _waiting[name] = change
+    if change not in _waiting.setdefault(name, []):
+        _waiting[name].append(change)
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+
+
+def forget(change: Change) -> None:
+    """Do not call it any more."""
+    for name in list(_waiting):
+        _waiting[name] = [c for c in _waiting[name] if c is not change]
 
 
 class _Finder:
     """Lets others find these modules. (A class of `importlib.abc` would load `tempfile`.)"""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name not in _waiting or name in _searching:
+        if not _waiting.get(name) or name in _searching:
             return None
         _searching.add(name)
         try:
@@ -52,11 +61,10 @@ class _Loader:
         assert module.__spec__ is not None
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
-        change = _waiting.pop(module.__name__, None)
-        if change is not None:
+        for change in _waiting.pop(module.__name__, []):
             change(module)
 
 
 _finder = _Finder()
 
-__all__ = ["when_loaded"]
+__all__ = ["forget", "when_loaded"]

@@ -2,14 +2,15 @@
 
 pandas looks at types in C: what it does not know as a number is an object, as a cell, a label, a
 position or a result of a function. So the methods of its classes, and its functions, get NumPy's
-numbers and arrays in place of ours, and functions among their arguments give such. That is done to
-what callers name: within pandas, and for everything else, nothing changes.
+numbers and arrays in place of ours, and functions among their arguments give such. Where a call has
+nothing of ours among its arguments, it is as it was.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
@@ -55,7 +56,7 @@ def _is_ours(x: Any, depth: int = 0) -> bool:
         return _is_ours(x.start) or _is_ours(x.stop) or _is_ours(x.step)
     if kind is FunctionType or isinstance(x, Array):
         return True
-    if kind.__module__.partition(".")[0] in _KNOWN:
+    if str(getattr(kind, "__module__", "")).partition(".")[0] in _KNOWN:
         _PLAIN.add(kind)
     return False
 
@@ -93,10 +94,11 @@ def _giving_numpys(function: Any) -> Any:
     return call
 
 
+@functools.cache  # two names of one function stay that
 def _taking_ours(function: Any) -> Any:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if "engine" in kwargs:  # Numba takes no function that stands for another
+        if kwargs.get("engine") == "numba":  # it takes no function in another's place
             return function(*args, **kwargs)
         for x in args:
             if type(x) not in _PLAIN and _is_ours(x):
@@ -123,7 +125,10 @@ def _change(pandas: Any) -> None:
             setattr(kind, name, made if function is member else type(member)(made))
     for name, member in list(vars(pandas).items()):
         if type(member) is FunctionType and not name.startswith("_"):
+            home = sys.modules.get(member.__module__, pandas)
             setattr(pandas, name, _taking_ours(member))
+            if vars(home).get(name) is member:  # so that pickle finds it
+                setattr(home, name, _taking_ours(member))
 
 
 def _classes(pandas: Any) -> Iterator[type]:

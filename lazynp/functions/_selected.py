@@ -141,7 +141,7 @@ class Selection:
 
     def covers(self, axis: Any) -> bool:
         """Whether a reduction along this axis, or None, meets what is selected."""
-        return axis is None or type(axis) is not int or axis % self.ndim == self.first
+        return type(axis) is not int or axis % self.ndim == self.first
 
     @with_size
     def __getitem__(self, index: Any) -> Any:

@@ -6,6 +6,7 @@ them: `array` of theirs. Outside of functions whose integers may be sizes, it ra
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -35,12 +36,10 @@ def with_size(method: F, again: Callable[..., Any] | None = None) -> F:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if table() is None:
             return method(self, *args, **kwargs)
-        try:
-            if not getattr(self, "written", False):
+        if not getattr(self, "written", False):
+            with contextlib.suppress(TypeError, ValueError):
                 return method(self, *args, **kwargs)
-            array = arrays(self)
-        except (TypeError, ValueError):
-            array = arrays(self)
+        array = arrays(self)
         repeat = getattr(type(array), name) if again is None else again
         return repeat(array, *arrays(args), **arrays(kwargs))
 

@@ -12,14 +12,12 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 from lazynp._recorder import local
 from lazynp.functions import functional
+from lazynp.functions._loaded import forget, when_loaded
 from lazynp.interop import (
     _curves as curves,
     _distances as distances,
@@ -308,77 +306,30 @@ def _hook_table(place: str, rows: dict[str, Function], kind: Function) -> None:
             _replace(home, name, original, ours)  # so that pickle finds it
 
 
-def _hook_loaded() -> None:
-    """Hook the modules that have loaded since."""
-    for table in _TABLES:
-        for place, rows in table.items():
-            name = place.partition(":")[0]
-            key = f"{id(table)} {place}"
-            module = sys.modules.get(name)
-            if key in _done or module is None or getattr(module.__spec__, "_initializing", False):
-                continue
-            _done.add(key)
-            _hook_table(place, rows, _KINDS[id(table)])
+def _loaded(module: Any) -> None:
+    """Hook a module."""
+    with _lock:
+        for table in _TABLES:
+            for place, rows in table.items():
+                key = f"{id(table)} {place}"
+                if place.partition(":")[0] == module.__name__ and key not in _done:
+                    _done.add(key)
+                    _hook_table(place, rows, _KINDS[id(table)])
 
 
-_MODULES = {place.partition(":")[0] for table in _TABLES for place in table}
-
-
-class _Finder(MetaPathFinder):
-    """Lets others find SciPy's modules, and hooks them once they have loaded."""
-
-    searching = False
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name not in _MODULES or self.searching:
-            return None
-        with _lock:
-            self.searching = True
-            try:
-                spec = find_spec(name)
-            finally:
-                self.searching = False
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
-        return spec
-
-
-class _Loader(Loader):
-    def __init__(self, loader: Any) -> None:
-        self.loader = loader
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self.loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        assert module.__spec__ is not None
-        module.__spec__.loader = module.__loader__ = self.loader
-        self.loader.exec_module(module)
-        with _lock:
-            for table in _TABLES:
-                for place, rows in table.items():
-                    key = f"{id(table)} {place}"
-                    if place.partition(":")[0] == module.__name__ and key not in _done:
-                        _done.add(key)
-                        _hook_table(place, rows, _KINDS[id(table)])
-
-
-_finder = _Finder()
+_MODULES = list(dict.fromkeys([place.partition(":")[0] for table in _TABLES for place in table]))
 
 
 def hook() -> None:
     """From now on, SciPy's functions of traced arrays are ours. `unhook` ends it."""
-    with _lock:
-        if _finder not in sys.meta_path:
-            sys.meta_path.insert(0, _finder)
-        _hook_loaded()
+    for name in _MODULES:
+        when_loaded(name, _loaded)
 
 
 def unhook() -> None:
     """Give SciPy's modules their own functions again."""
+    forget(_loaded)
     with _lock:
-        if _finder in sys.meta_path:
-            sys.meta_path.remove(_finder)
         while _replaced:
             owner, name, original, ours = _replaced.pop()
             if vars(owner).get(name) is not ours:  # somebody else has replaced it

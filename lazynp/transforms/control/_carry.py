@@ -448,8 +448,9 @@ class Carry:
                 for x in filter(is_array, made):
                     owners = [y._owner() for y in [*before, *self.outside]]
                     protect(x, f"line {self.line}: a loop", owners)
-            for x in filter(is_array, made if n in self.chosen else ()):
-                session.note_pick(x, None, (), True)
+            if n in self.chosen:
+                for x in filter(is_array, made):
+                    session.note_pick(x, None, (), True)
             v = tree_unflatten(tree, [self.stays.get((n, k), x) for k, x in enumerate(made)])
             if n in self.merged:
                 note_merged(v, self.line, self.group, True)

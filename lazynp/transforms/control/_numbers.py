@@ -268,21 +268,19 @@ def _of_truths(function: Any) -> Any:
     join: Any = elementwise.logical_or if decides else elementwise.logical_and
 
     def of(*args: Any) -> Any:
-        given = args[0] if len(args) == 1 else None
+        given: Any = args[0] if len(args) == 1 else None
         if type(given) is NDArray and undecided(given) and given.ndim == 1:
-            values = elementwise.convert(given, dtype=np.dtype(bool))
-            return result_of(values.any() if decides else values.all())  # type: ignore[attr-defined]
-        takes = _GIVEN if session.strict is None else (list, tuple)
-        if type(given) not in takes:
+            values: Any = elementwise.convert(given, dtype=np.dtype(bool))
+            return new_scalar((values.any() if decides else values.all())._read())
+        if type(given) not in (_GIVEN if session.strict is None else (list, tuple)):
             return function(*args)
-        items = list(given)  # type: ignore[call-overload]
+        items = list(given)
         traced = [truth(x) for x in items if undecided(x)]
-        if not traced or any([bool(x) is decides for x in items if not undecided(x)]):
-            return function(items) if not traced else decides
-        return result_of(functools.reduce(join, traced))
-
-    def result_of(found: Any) -> Any:
-        return new_scalar(found._read())
+        if not traced:
+            return function(items)
+        if any([bool(x) is decides for x in items if not undecided(x)]):
+            return decides
+        return new_scalar(functools.reduce(join, traced)._read())
 
     return of
 

@@ -86,6 +86,12 @@ tracing_observers: list[Callable[[], None]] = []  # called now and then while a 
 backends: dict[str, Backend] = {}
 
 
+class GivesWay(BaseException):
+    """Ends a call of the user's that runs, since a program will give its results. An observer of
+    ticks may raise it. (No `except Exception` of the user's may stop it.)
+    """
+
+
 class Recorder:
     """What one thread has pending, and where it flushes."""
 

@@ -34,7 +34,8 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Array) X(NDArray) X(Subclass) X(same) X(Scalar) X(Recorder) X(Policy) X(Op) X(Entry) X(Aval) X(Basic) X(Field) X(Transpose) X(State)   \
     X(Reshape) \
     X(config) X(local) X(staged) X(avals) X(state) X(eager) X(first) X(viewed) X(lent)                      \
-    X(in_common_order) X(order_of_strides) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
+    X(in_common_order) X(order_of_strides) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal) \
+    X(gives_way)
 /* The slots that C reads: class, name. */
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
@@ -186,12 +187,16 @@ static PyObject *hand_on(Front *front, PyObject *const *args, size_t nargsf, PyO
 
 /* -- the state, and types ---------------------------------------------------------------------- */
 
-/* An error where none may be raised. Ctrl-C comes again; a full stack is no matter. */
+/* An error where none may be raised. Ctrl-C comes again; what ends the call that runs (`GivesWay`)
+ * is raised at the next line of Python's; a full stack is no matter. */
 static void put_off(PyObject *where)
 {
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
         PyErr_Clear();
         PyErr_SetInterrupt();
+    } else if (the.gives_way && PyErr_ExceptionMatches(the.gives_way)) {
+        PyErr_Clear();
+        PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), the.gives_way);
     } else if (PyErr_ExceptionMatches(PyExc_RecursionError))
         PyErr_Clear();
     else

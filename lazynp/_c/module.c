@@ -534,7 +534,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 36) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 37) < 0)
         Py_CLEAR(module);
     return module;
 }

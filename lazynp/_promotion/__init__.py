@@ -9,15 +9,17 @@ arguments like these run the program. Anything else that Python could notice for
 that changes other objects, prints, draws random numbers or reads what changes between calls
 (`_guards`) stays as it is.
 
-Calls of derivatives are tried in the same way (`_derived`, `_calls`).
+Calls of derivatives are tried in the same way (`_derived`, `_calls`). A long one ends in the midst,
+once its program is there (`_giving_way`).
 """
 
 from lazynp._promotion._derived import derivatives
 from lazynp._promotion._function import Promoted, fronts, promote
+from lazynp._promotion._giving_way import ticked as ticked_in_derivative
 from lazynp._promotion._sampling import ticked
 from lazynp._promotion._taken import taken
 from lazynp._recorder import tick_observers
 
-tick_observers.append(ticked)
+tick_observers += [ticked, ticked_in_derivative]
 
 __all__ = ["Promoted", "derivatives", "fronts", "promote", "taken"]

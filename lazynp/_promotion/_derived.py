@@ -19,13 +19,17 @@ from lazynp._jaxpr import Jaxpr, Var
 from lazynp._memo import Memo
 from lazynp._promotion import _clock, _trials
 from lazynp._promotion._calls import AgainCall, Call
+from lazynp._promotion._copies import computed
 from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._given import Given, Numbers
+from lazynp._promotion._giving_way import Attempt, Prepared, same_value
 from lazynp._promotion._guards import Changing, Guards, Inputs, names_of
 from lazynp._promotion._program import Program
 from lazynp._promotion._results import Results
 from lazynp._promotion._template import Again
 from lazynp._promotion._trials import Trials, may_run
+from lazynp._recorder import GivesWay
+from lazynp.transforms._grad import value_and_grad
 from lazynp.transforms._pulls import LinearFunction
 from lazynp.transforms._recipes import Recipe, recipe_of, runners
 from lazynp.transforms._stack import name_of
@@ -47,6 +51,7 @@ class Derived(Trials):
         self._soon = has_won(key_of("function", identity))
         self.plain = _nothing
         self.off = False
+        self.gave_way = 0  # calls
         self._busy = threading.Lock()
 
     def restore(self, why: str = "") -> None:
@@ -59,11 +64,19 @@ class Derived(Trials):
     ) -> Any:  # fmt: skip
         if self.off or not may_run() or not self._busy.acquire(blocking=False):
             return plain(*args, **kwargs)
+        attempt = None
         try:
+            if recipe.values is not None:
+                attempt = Attempt(lambda spent: self._prepared(recipe, args, kwargs, spent))
+            run = plain if attempt is None else functools.partial(_run_as, attempt, plain)
             if self.seconds < _trials.SECONDS and not self._soon:
-                return self._early(plain, args, kwargs)
-            self.plain = lambda _, *args, **kwargs: plain(*args, **kwargs)
+                return self._early(run, args, kwargs)
+            self.plain = lambda _, *args, **kwargs: run(*args, **kwargs)
             return self._run((recipe, *args), kwargs)
+        except GivesWay:
+            if attempt is None or attempt.prepared is None:
+                raise
+            return self._instead(attempt.prepared, recipe, plain, args, kwargs)
         finally:
             self.plain = _nothing  # it keeps what the function keeps
             self._busy.release()
@@ -77,6 +90,44 @@ class Derived(Trials):
             return plain(*args, **kwargs)
         finally:
             self._count(_clock.of_python(begin))
+
+    def _prepared(
+        self, recipe: Recipe, args: tuple[Any, ...], kwargs: dict[str, Any], spent: float
+    ) -> Prepared | None:
+        """The program that is to run a call which has taken so many seconds so far."""
+        given = self._given((recipe, *args), kwargs)
+        case = None if given is None else self._case(given)
+        if given is None or case is None or case.refused or case.program is not None:
+            return None
+        if case.candidate is None:
+            case.last, case.seconds = spent, max(case.seconds, spent)
+            given = self._trace(case, given, (recipe, *args), kwargs)
+        if case.refused or case.candidate is None:
+            return None
+        return Prepared(case, given, case.candidate)
+
+    def _instead(
+        self, prepared: Prepared, recipe: Recipe, plain: Callable[..., Any],
+        args: tuple[Any, ...], kwargs: dict[str, Any],
+    ) -> Any:  # fmt: skip
+        """The results of a call that gave way. Its program has won if its value is right."""
+        case, given, program = prepared
+        self.gave_way += 1
+        assert recipe.values is not None
+        case.candidate = None
+        try:
+            if not program.serves(given.originals, given.objects):
+                raise CannotStage(_trials.CHANGED)
+            computed(given.leaves)
+            out, _ = program(*given.call)
+            values, named = recipe.values(*args, **kwargs)
+            if not same_value(out[0], recipe.function(*values, **named)):
+                raise CannotStage("its value differs")
+            self._won(case, program, sure=True)
+            return out
+        except (Exception, CannotStage) as why:
+            case.refuse(why)
+        return plain(*args, **kwargs)
 
     def _taken(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
         return Call(args, kwargs, self.numbers)
@@ -103,6 +154,10 @@ class Derived(Trials):
             return False
         self.numbers.scopes.update(new)
         return True
+
+
+def _run_as(attempt: Attempt, plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return attempt.run(plain, args, kwargs)
 
 
 def _nothing(*args: Any, **kwargs: Any) -> Any:
@@ -219,7 +274,8 @@ def _front(recipe: Recipe) -> Derived | Literal[False]:
     except TypeError:  # options without a hash
         return False
     if front is None:
-        name = f"{recipe.maker.__name__} of {name_of(found)}"
+        maker = "grad" if recipe.maker is value_and_grad else recipe.maker.__name__
+        name = f"{maker} of {name_of(found)}"
         front = derivatives.put(key, Derived(name, inner.__code__))
     return front
 

@@ -51,7 +51,7 @@ _PARTS = 8  # of a program that are compiled in the background, before it is wai
 PART = 0.03  # of the time of calls in Python, for taking some of them apart
 _LATER = 4.0  # times as long as Python has run, a trace waits that has taken too long so far
 _ATTEMPTS = 5  # traces, while it turns out which attributes are read, and which numbers vary
-_CHANGED = "what it reads from outside has changed, or is an argument"
+CHANGED = "what it reads from outside has changed, or is an argument"
 
 
 class Case:
@@ -81,8 +81,10 @@ class Case:
         to wait. If Python's calls take much longer than compiling, the trial waits for the
         compiler instead.
         """
-        if self._works or self._waits:
-            return False
+        return not (self._works or self._waits) and self.has_begun(program, given)
+
+    def has_begun(self, program: Program, given: Given) -> bool:
+        """Have the candidate compiled in the background; False if there is nothing to wait for."""
         work = program.begin(given.leaves, given.objects)
         self._works += [] if work is None else [work]
         return work is not None
@@ -94,7 +96,11 @@ class Case:
     @property
     def ready(self) -> bool:
         """Whether the candidate may have its trial."""
-        return self.seconds >= self.price and all(w.done for w in self._works)
+        return self.seconds >= self.price and self.is_compiled()
+
+    def is_compiled(self) -> bool:
+        """Whether what was begun in the background has ended."""
+        return all(w.done for w in self._works)
 
     def first_run(self, program: Program, *args: Any) -> Any:
         """The program's first results. Raises `Unfinished` while the program is compiled in the
@@ -256,7 +262,7 @@ class Trials:
             elif self._moves(program):
                 return self.plain(*args, **kwargs)
             else:
-                case.refused = _CHANGED
+                case.refused = CHANGED
             case.program = None
         long = self.running > self.short or self.calls and self.seconds > self.short * self.calls
         waits = case.candidate is None and budget.left() + (case.last or 0.0) <= 0
@@ -427,7 +433,7 @@ class Trials:
             if not program.serves(originals, objects):
                 if self._moves(program):
                     return want
-                raise CannotStage(_CHANGED)
+                raise CannotStage(CHANGED)
             case.check_hope(program)
             # in long calls, noise matters less, and runs cost more
             sure, most = (_SURE_LONG, 1) if python > SECONDS else (_SURE, _RUNS)
@@ -437,17 +443,20 @@ class Trials:
                 compiled = quietly(later_runs, [program, given, more, compiled, python, most])
             if compiled > FASTER * python:
                 raise Slower(f"it takes {compiled / python:.1f} of Python's time")
-            if case.wins(program, compiled <= sure * python):
-                self.programs += 1
-                budget.won()
-                STATS.promotions += 1
-            _earlier.keep(case.key, won=True)
-            _earlier.keep(_earlier.key_of("function", self._identity), won=True)
+            self._won(case, program, compiled <= sure * python)
         except lowering.Unfinished:
             pass
         except (Exception, CannotStage) as why:
             case.refuse(why)
         return want
+
+    def _won(self, case: Case, program: Program, sure: bool) -> None:
+        if case.wins(program, sure):
+            self.programs += 1
+            budget.won()
+            STATS.promotions += 1
+        _earlier.keep(case.key, won=True)
+        _earlier.keep(_earlier.key_of("function", self._identity), won=True)
 
     def explained(self) -> str:
         lines = [f"{self.name}: {self.programs} program{'s' * (self.programs != 1)}"]

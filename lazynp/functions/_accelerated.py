@@ -17,7 +17,7 @@ from lazynp._memo import BOUND, State, state
 from lazynp._node import LENT, Op
 from lazynp._policy import LoopPolicy
 from lazynp._positions import internal
-from lazynp._recorder import TICK, Recorder, local, staged
+from lazynp._recorder import TICK, GivesWay, Recorder, local, staged
 from lazynp._stale import LARGE, note, write_lock
 from lazynp._steps import Basic, Field, Reshape, Transpose
 from lazynp._strides import in_common_order, order_of_strides
@@ -40,7 +40,7 @@ def configure() -> None:
             in_common_order=in_common_order, note=note,
             write_lock=write_lock, order_of_strides=order_of_strides, large_update=large_update,
             stage=STAGE, large=LARGE, bound=BOUND, few=FEW, filled=FILLED, tick=TICK,
-            aval_of=aval_of,
+            aval_of=aval_of, gives_way=GivesWay,
             avals_by_type=interned.table,
             no_value=np._NoValue,  # type: ignore[attr-defined]
         )  # fmt: skip

@@ -44,6 +44,7 @@ from lazynp._values import watched
 from lazynp.functions._fitting import check_narrowed
 from lazynp.functions._operands import numpys, operand_of, there_by_default
 from lazynp.functions._scalars import AVALS
+from lazynp.primitives.elementwise_factory import are_pythons_bools
 
 Slow = Callable[..., Any]
 NUMBERS = frozenset({*SCALAR_DTYPES, *AVALS})  # classes of Python's and NumPy's numbers
@@ -161,6 +162,8 @@ class _Elementwise:
         entry = self.entries.get(key)
         if entry is None:
             kinds = list(map(known, operands))
+            if self.numbers and are_pythons_bools(kinds):
+                return self.slow(*map(numpys, xs))
             if TracedAval in map(type, kinds):
                 if not all([on_device(k.dtype) for k in kinds if isinstance(k, Aval)]):
                     return self.slow(*xs)  # text or dates, about which operators know more

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _errstate
-from lazynp._array import Array, NDArray, as_operand, new_array
+from lazynp._array import Array, NDArray, Scalar, as_operand, new_array
 from lazynp._avals import Aval, on_device
 from lazynp._config import config
 from lazynp._extents import broadcast_shapes
@@ -130,6 +130,8 @@ class ufunc(Methods):
                 result = quiet_result(local.recorder.quiet, self._numpy, *xs)
             if type(result) in AVALS or type(result) is tuple:
                 return result
+        if any([type(x) is Scalar and x.dtype.kind == "b" for x in xs]):
+            xs = tuple(map(numpys, xs))  # of bools, Python makes ints
         return numpys(self._apply(*xs))
 
     def operator(self, *, reflected: bool = False, depth: int = 1) -> Callable[..., Any]:

@@ -119,7 +119,7 @@ def explain(x: Array | Jitted | Callable[..., Any]) -> Explanation | Traces:
     if isinstance(x, Jitted):
         return Traces(x.explained())
     recipe = recipe_of(x)
-    front: Any = front_of(x) if recipe is None else recipe.front
+    front: Any = front_of(x) if recipe is None else (recipe.through or recipe).front
     lines = [front.explained()] if front else []
     code = getattr(plain_of(x), "__code__", None)
     lines += [line for told in about_code for line in told(code)] if code is not None else []

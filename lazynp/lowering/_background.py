@@ -66,6 +66,12 @@ class Work:
             raise self.error
         return self.result
 
+    def ends_within(self, seconds: float) -> bool:
+        """Wait so long at most; whether it has ended."""
+        if not self.done and self._running.acquire(timeout=seconds):
+            self._running.release()
+        return self.done
+
 
 class Unfinished(BaseException):
     """The program is being compiled: nothing has run."""

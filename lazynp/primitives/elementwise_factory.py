@@ -60,8 +60,23 @@ def _known(i: In) -> Any:
     return SCALAR_DTYPES[bool] if i is bool else i
 
 
+# of bools of Python's, these give ints
+_COUNTING = {
+    np.add, np.subtract, np.multiply, np.negative, np.positive, np.absolute, np.invert, np.power,
+    np.floor_divide, np.remainder, np.left_shift, np.right_shift,
+}  # fmt: skip
+
+
+def are_pythons_bools(ins: Sequence[In]) -> bool:
+    """Whether all operands are bools of Python's, and some of them are traced."""
+    traced = [i.weak and i.dtype.kind == "b" if isinstance(i, Aval) else i is bool for i in ins]
+    return all(traced) and any(isinstance(i, Aval) for i in ins)
+
+
 def loop_dtypes(ufunc: np.ufunc, ins: Sequence[In]) -> tuple[Dtype, ...]:
     """The dtypes of NumPy's loop: operands, then results. Raises as NumPy does."""
+    if ufunc in _COUNTING and are_pythons_bools(ins):
+        ins = [int for _ in ins]
     known = [_known(i) for i in ins]
     if all(isinstance(k, type) for k in known):  # all weak: treat them as NumPy scalars
         known = [i.dtype if isinstance(i, Aval) else k for i, k in zip(ins, known, strict=True)]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, new_array
-from lazynp._avals import Aval, aval_of
+from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
 from lazynp._extents import same_shape
 from lazynp._jaxpr import Jaxpr, jaxprs_in
 from lazynp._node import Node, aval_of_node
@@ -53,7 +53,7 @@ def kind_of_argument(x: Any, aval: Aval) -> Any:
 
 def carried_aval(x: Any, node: Node) -> Aval:
     """The initial type of a carry; Python numbers are weak."""
-    return weak_aval(x) if type(x) in (int, float, complex) else aval_of_node(node)
+    return weak_aval(x) if type(x) in SCALAR_DTYPES else aval_of_node(node)
 
 
 def as_carried(nodes: Sequence[Node], avals: Sequence[Aval]) -> list[Node]:

@@ -15,7 +15,7 @@ from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._jvp import is_zero, jvp
 from lazynp.transforms._linearize import Linearized, linearize_nodes
 from lazynp.transforms._pulls import moving, vjp, whole
-from lazynp.transforms._recipes import with_recipe
+from lazynp.transforms._recipes import as_called, with_recipe
 from lazynp.transforms._stack import (
     Flat,
     argument_node,
@@ -44,7 +44,7 @@ def value_and_grad(
 
     both = _both(fun, argnums, has_aux, holomorphic, allow_int)
     options = _fixed(argnums), has_aux, holomorphic, allow_int
-    return with_recipe(both, value_and_grad, fun, *options, moving=argnums)
+    return with_recipe(both, value_and_grad, fun, *options, moving=argnums, values=as_called)
 
 
 def _both(
@@ -84,14 +84,14 @@ def grad(
     allow_int: bool = False,
 ) -> Callable[..., Any]:
     """The gradient of a function with one real scalar result; see `value_and_grad`."""
-    both = _both(fun, argnums, has_aux, holomorphic, allow_int)
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, grads = both(*args, **kwargs)
         return (grads, value[1]) if has_aux else grads
 
     options = _fixed(argnums), has_aux, holomorphic, allow_int
-    return with_recipe(gradient, grad, fun, *options, moving=argnums)
+    return with_recipe(gradient, grad, fun, *options, moving=argnums, through=both)
 
 
 class Given:

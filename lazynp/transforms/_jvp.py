@@ -208,7 +208,8 @@ def _pushing(fun: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
     def push(primals: Any, tangents: Any) -> Any:
         return _jvp(fun, primals, tangents, has_aux)
 
-    return with_recipe(push, _pushing, fun, has_aux, moving=(0, 1))
+    values = None if has_aux else lambda primals, tangents: (tuple(primals), {})
+    return with_recipe(push, _pushing, fun, has_aux, moving=(0, 1), values=values)
 
 
 _pushing.__name__ = "jvp"  # the name that explanations tell

@@ -21,7 +21,7 @@ from lazynp.transforms._backward import Linearized
 from lazynp.transforms._jit import Jitted
 from lazynp.transforms._jvp import FLOAT0, is_zero, tangent_nodes, whole_tangents
 from lazynp.transforms._linearize import linearize_nodes
-from lazynp.transforms._recipes import with_recipe
+from lazynp.transforms._recipes import as_called, with_recipe
 from lazynp.transforms._stack import (
     Flat,
     argument_node,
@@ -66,7 +66,7 @@ def _linearizing(fun: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
     def split(*primals: Any) -> tuple[Any, ...]:
         return _split(fun, primals, has_aux, False)
 
-    return with_recipe(split, _linearizing, fun, has_aux)
+    return with_recipe(split, _linearizing, fun, has_aux, values=None if has_aux else as_called)
 
 
 def _pulling(fun: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
@@ -75,7 +75,7 @@ def _pulling(fun: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
     def split(*primals: Any) -> tuple[Any, ...]:
         return _split(fun, primals, has_aux, True)
 
-    return with_recipe(split, _pulling, fun, has_aux)
+    return with_recipe(split, _pulling, fun, has_aux, values=None if has_aux else as_called)
 
 
 _linearizing.__name__, _pulling.__name__ = "linearize", "vjp"  # the names that explanations tell

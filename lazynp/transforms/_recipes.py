@@ -15,17 +15,29 @@ from lazynp._recorder import local
 class Recipe:
     """What a transformed function is made of: `maker(function, *options)`.
 
-    moving: the places of the arguments that are differentiated by. front: a place for the runner.
+    moving: the places of the arguments that are differentiated by. values: of a call's arguments,
+    those of the function whose result is the first of the call's results; None if no call of the
+    function gives that. front: a place for the runner. through: the recipe of the function that
+    makes the calls of this one, if there is one.
     """
 
-    __slots__ = ("maker", "function", "options", "moving", "front")
+    __slots__ = ("maker", "function", "options", "moving", "values", "front", "through")
 
     def __init__(
         self, maker: Callable[..., Any], function: Callable[..., Any], options: tuple[Any, ...],
-        moving: tuple[int, ...],
+        moving: tuple[int, ...], values: Values | None, through: Recipe | None,
     ) -> None:  # fmt: skip
         self.maker, self.function, self.options, self.moving = maker, function, options, moving
+        self.values, self.through = values, through
         self.front: Any = None
+
+
+Values = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
+
+
+def as_called(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """`Recipe.values`, where the function gets the arguments of the call."""
+    return args, kwargs
 
 
 # (recipe, function as it is without a runner, args, kwargs) -> result; at most one
@@ -34,17 +46,19 @@ runners: list[Callable[[Recipe, Callable[..., Any], tuple[Any, ...], dict[str, A
 
 def with_recipe(
     plain: Callable[..., Any], maker: Callable[..., Any], function: Callable[..., Any],
-    *options: Any, moving: int | Sequence[int] = (),
+    *options: Any, moving: int | Sequence[int] = (), values: Values | None = None,
+    through: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
     """A function that does what `plain` does, and knows that it is `maker(function, *options)`.
 
-    Calls within another transformation go to `plain`.
+    Calls within another transformation go to `plain`. through: such a function, which `plain`
+    calls.
     """
     places = (moving,) if isinstance(moving, int) else tuple(moving)
-    recipe = Recipe(maker, function, options, places)
+    recipe = Recipe(maker, function, options, places, values, recipe_of(through))
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        if local.level or local.recorder.staging or not runners:
+        if through is not None or local.level or local.recorder.staging or not runners:
             return plain(*args, **kwargs)
         return runners[0](recipe, plain, args, kwargs)
 
@@ -57,8 +71,9 @@ def with_recipe(
 
 def recipe_of(function: Any) -> Recipe | None:
     """None for other functions, also for those that `functools.wraps` made to look like one."""
-    ours = getattr(function, "__code__", None) is _CODE
+    ours = function is not None and getattr(function, "__code__", None) is _CODE
     return function.recipe if ours else None
 
 
+_CODE: Any = None
 _CODE = with_recipe(len, len, len).__code__

@@ -124,7 +124,7 @@ def node_of(x: Any) -> Node:
 def argument_node(x: Any) -> Node:
     """The node of an argument. Python numbers stay weak, as without a transformation."""
     node = node_of(x)
-    if type(x) in (int, float, complex):
+    if type(x) in SCALAR_DTYPES:
         node[AVAL] = aval_of((), node[AVAL].dtype, True)
     if elsewhere and type(x) in SCALAR_DTYPES and not local.recorder.staging:
         return elsewhere[0](node)  # a new array

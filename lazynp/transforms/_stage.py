@@ -242,7 +242,7 @@ def with_constants(jaxpr: Jaxpr, nodes: Sequence[Node]) -> Jaxpr:
 def weak_aval(x: Any) -> Aval:
     """The type of an argument; Python numbers stay weak."""
     if type(x) in SCALAR_DTYPES:
-        return aval_of((), SCALAR_DTYPES[type(x)], type(x) is not bool)
+        return aval_of((), SCALAR_DTYPES[type(x)], True)
     return aval_of_node(node_of(x))
 
 

@@ -31,7 +31,7 @@ from lazynp.transforms.control._choice import (
 )
 from lazynp.transforms.control._counted import counted
 from lazynp.transforms.control._handlers import catches, catching, caught, depth, surely
-from lazynp.transforms.control._known import arithmetic, augmented
+from lazynp.transforms.control._known import arithmetic, augmented, unary
 from lazynp.transforms.control._loops import for_, while_
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import message, raised
@@ -75,7 +75,7 @@ for _function in (
     absent, and_, arithmetic, assert_, augmented, branch, call, call_or_none, catches, catching,
     caught, chain, changed, choose, counted, depth, equals, for_, fresh, item, load, message,
     not_, or_, own, present, raised, reduced, result, sequence, summed, surely, tested, text,
-    while_, within,
+    unary, while_, within,
 ):  # fmt: skip
     _made: Any = staticmethod(_function)  # type: ignore[arg-type]
     setattr(_Operators, _function.__name__, _made)

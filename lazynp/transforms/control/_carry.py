@@ -319,7 +319,7 @@ class Carry:
         """A variable that was not bound before the loop, or None."""
         if v is UNBOUND or v is None and n == VALUE:
             return
-        none = none or n == VALUE
+        none = none or n == VALUE and n in self.optional
         inner = v.value if type(v) is Maybe else v
         leaves, tree = tree_flatten(inner)
         if not leaves or not all(map(numeric, leaves)):

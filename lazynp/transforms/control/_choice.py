@@ -68,6 +68,7 @@ from lazynp.transforms.control._state import (
     load,
     numbers,
     numeric,
+    pythons,
     quoted,
     session,
     shown,
@@ -170,7 +171,8 @@ def tested(x: Any) -> Any:
 def not_(x: Any) -> Any:
     if not undecided(x):
         return not x
-    out = result_handle(elementwise.logical_not(truth(x))._read())
+    made = elementwise.logical_not(truth(x))
+    out = result_handle(made._read()) if made.aval.weak else pythons(made, np.dtype(bool))
     return same_facts(out, x, opposite=True)
 
 

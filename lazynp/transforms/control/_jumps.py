@@ -294,6 +294,23 @@ def _is_none(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and value.value is None
 
 
+_VALUES = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.JoinedStr, ast.Tuple, ast.List, ast.Dict,
+           ast.ListComp)  # fmt: skip
+
+
+def never_none(body: Sequence[ast.stmt]) -> bool:
+    """Whether no `return` can give None, whatever the variables are."""
+    return all(_is_value(s.value) for s in inside(body) if isinstance(s, ast.Return))
+
+
+def _is_value(x: ast.expr | None) -> bool:
+    if isinstance(x, ast.BoolOp):
+        return all(map(_is_value, x.values))
+    if isinstance(x, ast.IfExp):
+        return _is_value(x.body) and _is_value(x.orelse)
+    return isinstance(x, _VALUES) or isinstance(x, ast.Constant) and not _is_none(x)
+
+
 # -- parts of trees --------------------------------------------------------------------------------
 
 

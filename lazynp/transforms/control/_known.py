@@ -133,6 +133,7 @@ _IN_PLACE = {
     "LShift": operator.ilshift, "Div": operator.itruediv, "FloorDiv": operator.ifloordiv,
     "Mod": operator.imod,
 }  # fmt: skip
+_UNARY = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _DIVISIONS = {"Div", "FloorDiv", "Mod"}
 _LARGE, _STEP = 2**63, 2**31
 
@@ -140,6 +141,7 @@ _LARGE, _STEP = 2**63, 2**31
 def arithmetic(name: str, a: Any, b: Any, line: int) -> Any:
     """`a + b` and the like."""
     if _are_numbers(a, b):
+        a, b = _counted(a), _counted(b)
         if session.depth:
             _check_failures(name, a, b, line)
         if name not in _DIVISIONS and _is_int(a) and _is_int(b):
@@ -149,6 +151,18 @@ def arithmetic(name: str, a: Any, b: Any, line: int) -> Any:
                 a, b = _guarded(name, a), _guarded(name, b)
             return _pythons(_PLAIN[name](a, b))
     return _PLAIN[name](a, b)
+
+
+def unary(name: str, x: Any) -> Any:
+    """`-x` and the like."""
+    return _UNARY[name](_counted(x) if undecided(x) and _is_number(x) else x)
+
+
+def _counted(x: Any) -> Any:
+    """A bool of Python's as the int that it is in sums."""
+    if not isinstance(x, Array):
+        return int(x) if type(x) is bool else x
+    return pythons(x, np.dtype(np.int64)) if x.dtype == np.bool_ else x
 
 
 def _guarded(name: str, x: Any) -> Any:
@@ -236,6 +250,8 @@ def _checked(name: str, a: Any, b: Any, line: int) -> Any:
     if session.depth and (name in ("Pow", "LShift") or session.exact):
         raise CannotStage(f"line {line}: an int that may have more than 64 bits")
     if name == "LShift":
+        if q[0] < 0:
+            check_later(elementwise.less(b, 0), ValueError, "negative shift count")
         out, estimate = plain(a, b), _real(a) * 2.0 ** _real(b)
     else:
         out, estimate = plain(a, b), plain(_real(a), _real(b))

@@ -10,8 +10,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp.primitives import elementwise, reduction
-from lazynp.transforms._stack import result_handle
-from lazynp.transforms.control._state import numeric, truth, undecided
+from lazynp.transforms.control._state import numeric, pythons, truth, undecided
 
 _MOST = 64  # values of a range that are compared one by one
 
@@ -59,4 +58,4 @@ def _is_number(x: Any) -> bool:
 
 
 def _handle(x: Any) -> Any:
-    return result_handle(x._read())
+    return pythons(x, np.dtype(bool))

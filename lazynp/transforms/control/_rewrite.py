@@ -15,7 +15,7 @@ from typing import Any
 from lazynp.transforms.control._absent import OPTIONAL
 from lazynp.transforms.control._affected import MEMBERSHIP, may_be_number
 from lazynp.transforms.control._counting import counting
-from lazynp.transforms.control._jumps import Jumps, call, name, no, thunk
+from lazynp.transforms.control._jumps import Jumps, call, name, never_none, no, thunk
 from lazynp.transforms.control._liveness import Liveness
 from lazynp.transforms.control._marks import mark_message, mark_test
 from lazynp.transforms.control._names import (
@@ -99,13 +99,15 @@ class _Function:
         plain = [reductions.visit(s) for s in plain]
         ends = returns(plain)
         optional = optional_names(node.args, plain)
+        if not (ends and never_none(plain)):
+            optional |= {VALUE}
         plain = Raising().block(plain)
         self._body = [*reductions.made, *Jumps().function(plain, ends)]
         everything = names(*self._body)
         self._locals = everything.stores | parameters
         self._live = Liveness(everything.later & self._locals)
         self._written: set[str] = set()  # names of arrays that are written from here on
-        self._optional = (optional | {VALUE}) & self._locals
+        self._optional = optional & self._locals
         unsure = (unsure - self._locals) | _unsure(self._body, parameters)
         unsure |= self._optional - {VALUE}
         self._expressions = _Expressions(unsure, self._optional)
@@ -312,7 +314,11 @@ class _Expressions(ast.NodeTransformer):
         if isinstance(node.op, ast.Not):
             mark_test(node.operand)
         self.generic_visit(node)
-        return self._call(node, "not_", node.operand) if isinstance(node.op, ast.Not) else node
+        if isinstance(node.op, ast.Not):
+            return self._call(node, "not_", node.operand)
+        if isinstance(node.operand, ast.Constant):
+            return node
+        return self._call(node, "unary", ast.Constant(type(node.op).__name__), node.operand)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         if binds(node.body, node.orelse):

@@ -1,0 +1,142 @@
+"""A long call of a derivative, which gives way to its program while Python still runs it.
+
+Without a program, the gradient of a loop over elements takes some hundred times as long as the
+loop: the first call alone may take a minute. So ticks (`Recorder.ticked`) look at how long a call
+has taken. Once that would pay for a trace, another thread takes the call apart and traces it, and
+Python waits; then the program is compiled while Python goes on. When it is there, and Python has
+taken much longer than the program needs by estimate, `GivesWay` ends the call. A trace that
+succeeds has shown that the function leaves nothing behind that Python could notice, so a call may
+end anywhere. What the function itself gives for the arguments is compared with the program's value.
+"""
+
+from __future__ import annotations
+
+import threading
+from _thread import start_new_thread
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lazynp import _reference, lowering
+from lazynp._array import Array
+from lazynp._promotion import _clock, _trials
+from lazynp._promotion._agreement import close
+from lazynp._promotion._given import Given
+from lazynp._promotion._program import Program
+from lazynp._promotion._trials import Case
+from lazynp._recorder import GivesWay
+from lazynp._stale import write_lock
+from lazynp._tree import tree_flatten
+
+_TIMES = 5.0  # as long as the program, by estimate, Python must have taken
+_AGAIN = 4.0  # times as long, where a trace may come to something later
+_PATIENCE = 20.0  # seconds: a trace ends much earlier, unless it waits for this thread
+
+
+class Prepared(NamedTuple):
+    """The program that is to run a call, and the call, taken apart for it."""
+
+    case: Case
+    given: Given
+    program: Program
+
+    def begin(self) -> None:
+        """Have it compiled in the background."""
+        self.case.has_begun(self.program, self.given)
+
+    def gains(self, spent: float) -> bool:
+        """Whether Python, which has taken so many seconds, should give way now."""
+        return self.case.is_compiled() and spent >= _TIMES * self.program.seconds
+
+
+class Attempt:
+    """A call that Python runs. prepare: what gives a `Prepared`, or None, after so many seconds."""
+
+    def __init__(self, prepare: Callable[[float], Prepared | None]) -> None:
+        self._prepare = prepare
+        self.prepared: Prepared | None = None
+        self._due, self._compiles, self._over = _trials.SECONDS, False, False
+
+    def run(self, plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Python's results; or `GivesWay`, whatever the function makes of that."""
+        outer, _running.attempt = _running.attempt, self
+        self._begin = _clock.now()
+        try:
+            out = plain(*args, **kwargs)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            if not self._over:
+                raise
+        finally:
+            _running.attempt = outer
+        if not self._over:
+            return out
+        try:
+            _nothing()  # what C has put off is raised here
+        except GivesWay:
+            pass
+        raise GivesWay
+
+    def tick(self) -> None:
+        """Operations have been done, this thread holds no lock, and may wait for another one."""
+        if self._over:  # the function has caught it
+            raise GivesWay
+        spent = _clock.of_python(self._begin)
+        if spent < self._due or write_lock._is_owned() or _reference.lock._is_owned():  # type: ignore[attr-defined]
+            return
+        if self.prepared is None:
+            self._due = _AGAIN * spent
+            self.prepared = _by_another_thread(self._prepare, spent)
+            if self.prepared is None:
+                return
+            self._due = self.prepared.case.price
+        elif not self._compiles:
+            self._compiles = True
+            _by_another_thread(self.prepared.begin)
+        elif self.prepared.gains(spent):
+            self._over = True
+            raise GivesWay
+
+
+class _Running(threading.local):
+    attempt: Attempt | None = None
+
+
+_running = _Running()
+
+
+def ticked(frame: FrameType) -> None:
+    """An observer of ticks."""
+    attempt = _running.attempt
+    if attempt is not None:
+        attempt.tick()
+
+
+def _nothing() -> None:
+    pass
+
+
+def _by_another_thread(function: Callable[..., Any], *args: Any) -> Any:
+    """What it gives in a thread where nothing is recorded or differentiated; None if it raises, or
+    takes too long.
+    """
+    work = lowering.Work()
+    start_new_thread(work.end_with, (function, *args))
+    return work.result if work.ends_within(_PATIENCE) else None
+
+
+def same_value(got: Any, want: Any) -> bool:
+    """Whether a program's value is what the function gives, up to the class of its numbers."""
+    ours, structure = tree_flatten(got)
+    theirs, other = tree_flatten(want)
+    return structure == other and all(map(_same, ours, theirs))
+
+
+def _same(got: Any, want: Any) -> bool:
+    if not isinstance(got, Array):
+        return bool(got is want or got == want)
+    value = np.asarray(want)
+    return close(np.asarray(got).astype(value.dtype), value) if value.dtype != object else False

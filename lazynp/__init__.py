@@ -40,6 +40,7 @@ from lazynp._errstate import (
     errstate as errstate,
     seterr as seterr,
 )
+from lazynp._fronts import fastpath as _fastpath
 from lazynp._processes import process_count as process_count, process_index as process_index
 from lazynp._routines import *  # noqa: F403
 from lazynp._script import (
@@ -304,4 +305,4 @@ def __dir__():
     return sorted({*globals(), *_MODULES})
 
 
-_set_aside()
+_set_aside(getattr(_fastpath, "track_again", None))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import operator
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,12 +29,14 @@ _YOUNG = 10.0  # seconds after the import
 
 class _Aside:
     """Whether there are objects that the collector passes over; until when; what it does not pass
-    over unless the program has set aside more. To count them takes some milliseconds.
+    over unless the program has set aside more (to count them takes some milliseconds); the objects
+    that were there before the import.
     """
 
     there = False
     until = 0.0
     seen: list[object] = []
+    older: list[object] = []
 
 
 _MANY = 200_000  # objects: more than the import makes
@@ -46,6 +49,7 @@ def put_off() -> None:
     """
     usual = gc.get_threshold()
     if gc.isenabled() and 0 < usual[0] < _MANY and not _usual:
+        _Aside.older = gc.get_objects()
         _usual.append(usual)
         gc.set_threshold(_MANY, *usual[1:])
         _listen()
@@ -73,19 +77,28 @@ def _listen_no_more() -> None:
         gc.callbacks[gc.callbacks.index(_before)] = operator.is_
 
 
-def set_aside() -> None:
-    """Let the collector pass over all objects that there are, for the first seconds.
+def set_aside(track_again: Callable[[list[Any]], object] | None) -> None:
+    """Let the collector pass over what the import has made, for the first seconds.
 
-    The import leaves so many that a full collection takes 10 to 25 ms, and the first computations
-    make enough objects to start one. The next full collection that the program asks for, or the
-    first after some seconds, looks through all of them again: no garbage stays. A program that
-    freezes objects itself is left alone.
+    That is so much that a full collection takes 10 to 25 ms, and the first computations make enough
+    objects to start one. The next full collection that the program asks for, or the first after
+    some seconds, looks through all of it again: no garbage stays. A program that freezes objects
+    itself is left alone.
+
+    The variables of the program's modules were there before. The collector ends them with the
+    process: a file that is open is written then. track_again: what lets it look at them, or None;
+    then it looks at everything before the process ends.
     """
     _go_on()
+    older, _Aside.older = _Aside.older, []
     if gc.get_freeze_count() or not gc.isenabled():
         _listen_no_more()
         return
     gc.freeze()
+    if track_again is None:
+        atexit.register(take_back)
+    else:
+        track_again(older)
     _Aside.there = True
     _Aside.seen, _Aside.until = [object()], time.monotonic() + _YOUNG
     _listen()

@@ -444,6 +444,21 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     Py_RETURN_NONE;
 }
 
+/* Objects of the permanent generation become young ones. */
+static PyObject *track_again(PyObject *Py_UNUSED(module), PyObject *objects)
+{
+    if (!PyList_Check(objects))
+        return PyErr_Format(PyExc_TypeError, "a list is required");
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); i++) {
+        PyObject *x = PyList_GET_ITEM(objects, i);
+        if (PyObject_IS_GC(x) && PyObject_GC_IsTracked(x)) {
+            PyObject_GC_UnTrack(x);
+            PyObject_GC_Track(x);
+        }
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef METHODS[] = {
     {"front", (PyCFunction)(void (*)(void))front, METH_VARARGS | METH_KEYWORDS,
      "front(kind, python, **options): put a fast path in front of a Python function."},
@@ -484,6 +499,8 @@ static PyMethodDef METHODS[] = {
      "place. False, with nothing done, for arrays of a kind that it does not take."},
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,
      "configure(**objects): give the fronts the objects of lazynp. Call it before any front."},
+    {"track_again", track_again, METH_O,
+     "track_again(objects): let the collector look at these again, which `gc.freeze` has set aside."},
     {"note_callers", note_callers, METH_O,
      "note_callers(how): 1: operators do nothing but note who calls them; -1: these are others; 0: "
      "operators work again. See `_temporaries`."},

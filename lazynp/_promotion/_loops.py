@@ -206,15 +206,18 @@ def _known(frame: FrameType, code: CodeType) -> _Known:
 def _per_with() -> int | None:
     """How many values a `with` keeps on the frame's stack; None if that is not known."""
     frame = sys._getframe()
-    with nullcontext():
-        for _ in range(1):
-            for k in (1, 2, 3):
-                try:
-                    if type(fastpath.frame_value(frame, -k, None)) is _RANGE:
-                        return k - 1
-                except (NotImplementedError, IndexError):
-                    break
-    return None
+    try:
+        with nullcontext():
+            for _ in range(1):
+                for k in (1, 2, 3):
+                    try:
+                        if type(fastpath.frame_value(frame, -k, None)) is _RANGE:
+                            return k - 1
+                    except (NotImplementedError, IndexError):
+                        break
+        return None
+    finally:
+        del frame  # it refers to itself, and to all frames around it
 
 
 _RANGE = type(iter(range(0)))

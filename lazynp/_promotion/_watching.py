@@ -192,6 +192,8 @@ def _known() -> bool:
             first, top = fastpath.frame_value(frame, 0, None), fastpath.frame_value(frame, -1, None)
         except (NotImplementedError, IndexError):
             return False
+        finally:
+            del frame  # it refers to itself, and to all frames around it
         return first is mark and type(top) is _RANGE
     return False
 

@@ -524,3 +524,37 @@ def test_lambdas_and_functions_as_arguments() -> None:
     other = front(made)
     for scale in (3.0, 3.0, 3.0, 0.5):  # noqa: B007
         assert_alike(made(np.arange(4.0)), other.plain(np.arange(4.0)), {})
+
+
+def mean_of(x):
+    m = x[0]
+    for v in x:
+        m = m + v * v
+    return m
+
+
+def several(x):
+    total = x[0] * 0
+    for v in x:
+        total = total + v
+    return {"total": total, "pair": (total * 2, [x[1]]), "number": np.sqrt(2.0)}
+
+
+@pytest.mark.parametrize("f", [mean_of, several])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16", "?"])
+def test_numbers_of_numpys_stay_numpys(f: Any, dtype: str) -> None:
+    """A function that imports only NumPy may run within a hot one, or get NumPy's arrays."""
+
+    def types(x: Any) -> Any:
+        if isinstance(x, dict):
+            return {k: types(v) for k, v in x.items()}
+        return [types(v) for v in x] if isinstance(x, (tuple, list)) else type(x)
+
+    hot = front(f)
+    for make in (numpy.asarray, np.asarray, numpy.asarray):
+        for k in range(4):
+            x = make(numpy.arange(1 + k, 6 + k).astype(dtype))
+            got, want = f(x), hot.plain(x)
+            assert types(got) == types(want)
+            assert_alike(got, want, {})
+    assert hot.programs == 2, hot.explained()

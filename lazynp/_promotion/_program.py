@@ -25,7 +25,7 @@ from lazynp._promotion._copies import computed, copies
 from lazynp._promotion._given import Given
 from lazynp._promotion._guards import Guards, refuse_computed
 from lazynp._promotion._objects import CONTAINERS
-from lazynp._promotion._results import Results, rebuilt
+from lazynp._promotion._results import Path, Results, numpys_in, rebuilt, with_numpys
 from lazynp._promotion._template import Again, Listed
 from lazynp.functions.tools import compute
 from lazynp.transforms._arguments import Arguments
@@ -71,6 +71,7 @@ class Program:
         self.seconds = 0.0  # that a call takes at least, by estimate
         self._until = 0.0
         self._results: Results | None = None
+        self._numpys: frozenset[Path] = frozenset()
         self._seeded: Any = None  # the state that it leaves to NumPy's own generator
         staged = _named(self._staged, name_of(plain))
         self._jitted = Jitted(staged, (), (), loops="auto", compiled="generic")
@@ -129,6 +130,12 @@ class Program:
         if self._seeded is not None:
             np.random.set_state(self._seeded)
         return out, changes
+
+    def gives_numpys(self, want: Any) -> None:
+        """Python's result is this one: where it has numbers of NumPy's own, give such."""
+        self._numpys = numpys_in(want)
+        if self._numpys and self._results is not None:
+            self._results.out = with_numpys(self._results.out, self._numpys)
 
     def begin(self, leaves: list[Any], objects: Sequence[Any] = ()) -> lowering.Work | None:
         """Have it compiled in the background, for arguments like these, before anything is copied
@@ -257,6 +264,7 @@ class Program:
             raise CannotStage("writes an array of NumPy's, or memory that another argument shows")
         again.kept += [x for c in self.guards.constants for x in c.objects]
         self._results = self.results(again, out, not self._in_calls)
+        self._results.out = with_numpys(self._results.out, self._numpys)
         self.replaced = self._results.replaced_numbers(again)
         return list(self._results.values)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from lazynp.functions._nested import as_row
 from lazynp.transforms._stack import node_of, result_handle
 from lazynp.transforms.control import CannotStage, session
 
+Path = tuple[Any, ...]
 _FIXED = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
 _KINDS = {"b": bool, "i": int, "f": float, "c": complex}
 _FEW = 8  # rows of one array that are results of their own
@@ -130,6 +132,8 @@ class Results:
         self.values.append(x)
         place = len(self.values) - 1
         if type(x) is Scalar:
+            if session.pick_of(x) is not None:
+                raise CannotStage("gives back, or keeps, a bool of Python's or of NumPy's")
             return self._number(x, place)
         picked = session.pick_of(x) is not None or session.pick_of(x._owner()) is not None
         if picked and not self._of_loop:
@@ -148,10 +152,45 @@ class Results:
         return [(k, n) for k, n, _ in self.changes if type(again.before.get((k, n))) in kinds]
 
 
+def numpys_in(want: Any, path: Path = ()) -> frozenset[Path]:
+    """Where Python's result has numbers of NumPy's own: a program must not give lazy ones there."""
+    if issubclass(type(want), np.generic):  # a Scalar passes for one by `isinstance`
+        return frozenset({path})
+    if isinstance(want, (tuple, list)):
+        parts: Any = enumerate(want)
+    elif isinstance(want, dict):
+        parts = want.items()
+    else:
+        return frozenset()
+    return frozenset().union(*(numpys_in(x, (*path, k)) for k, x in parts))
+
+
+def with_numpys(spec: Any, places: Iterable[Path]) -> Any:
+    """The description of the result, with numbers of NumPy's own in these places."""
+    for path in places:
+        spec = _with_numpys(spec, path)
+    return spec
+
+
+def _with_numpys(spec: Any, path: Path) -> Any:
+    kind, *rest = spec
+    if kind == "new" and not path:
+        return "numpys", *rest
+    if kind == "sequence" and path:
+        parts = list(rest[1])
+        parts[path[0]] = _with_numpys(parts[path[0]], path[1:])
+        return kind, rest[0], parts
+    if kind == "dict" and path:
+        return kind, {**rest[0], path[0]: _with_numpys(rest[0][path[0]], path[1:])}
+    return spec
+
+
 def rebuilt(spec: Any, values: list[Any], leaves: list[Any], objects: list[Any]) -> Any:
     kind = spec[0]
     if kind == "new":
         return values[spec[1]]
+    if kind == "numpys":
+        return np.asarray(values[spec[1]])[()]
     if kind == "row":
         row = spec[1]
         if row.k is not None:

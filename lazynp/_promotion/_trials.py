@@ -443,6 +443,7 @@ class Trials:
                 compiled = quietly(later_runs, [program, given, more, compiled, python, most])
             if compiled > FASTER * python:
                 raise Slower(f"it takes {compiled / python:.1f} of Python's time")
+            program.gives_numpys(want)
             self._won(case, program, compiled <= sure * python)
         except lowering.Unfinished:
             pass

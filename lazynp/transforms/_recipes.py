@@ -71,8 +71,9 @@ def with_recipe(
 
 def recipe_of(function: Any) -> Recipe | None:
     """None for other functions, also for those that `functools.wraps` made to look like one."""
-    ours = function is not None and getattr(function, "__code__", None) is _CODE
-    return function.recipe if ours else None
+    if function is None or getattr(function, "__code__", None) is not _CODE:
+        return None
+    return function.recipe
 
 
 _CODE: Any = None

@@ -183,6 +183,30 @@ def test_results_of_programs_are_bools(f: Any, hot: None) -> None:
     assert made.programs == 1, made.explained()
 
 
+def one_or_the_other(x: Any) -> Any:
+    if x[0] > 0:
+        return False
+    return x[1] > 0
+
+
+def within_another(x: Any) -> Any:
+    inside = one_or_the_other(x)
+    return 2.0 if inside else x[0]
+
+
+@pytest.mark.own_policy
+def test_a_bool_of_pythons_or_of_numpys_stays_with_python(hot: None) -> None:
+    """The trial of one path would not show that the other gives another type."""
+    made, user = front(one_or_the_other), front(within_another)
+    want = [kinds(one_or_the_other(np.asarray(signs))) for signs in SIGNS]
+    for _ in range(3):
+        assert [kinds(one_or_the_other(np.asarray(signs))) for signs in SIGNS] == want
+        for signs in SIGNS:
+            within_another(np.asarray(signs))
+    assert made.programs == 0 and "a bool of Python's or of NumPy's" in made.explained()
+    assert user.programs == 1, user.explained()
+
+
 @pytest.mark.own_policy
 def test_attributes_that_programs_set_are_bools(hot: None) -> None:
     made = front(Body.step)

@@ -43,7 +43,7 @@ from lazynp.transforms.control._aliases import (
     refuse_aliases,
 )
 from lazynp.transforms.control._divided import decided
-from lazynp.transforms.control._joining import apart, common_dtype, lossy
+from lazynp.transforms.control._joining import apart, are_mixed_bools, common_dtype, lossy
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import check_with_message, raised
 from lazynp.transforms.control._places import new_places, noting
@@ -390,7 +390,8 @@ def _joined(
                 f"line {line}: {quoted(name)} {why}, and which branch runs is not known"
             )
         old = p[2], q[2]
-        slots.append((p[0], q[0], aval, _class(x, y, *old), old, p[3] or q[3]))
+        nested = p[3] or q[3] or session.carry is None and are_mixed_bools(p[1], q[1])
+        slots.append((p[0], q[0], aval, _class(x, y, *old), old, nested))
         parts.append((False, None))
 
     group = Group()

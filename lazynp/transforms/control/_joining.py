@@ -56,6 +56,11 @@ def apart(a: Aval, b: Aval, dtype: np.dtype[Any]) -> str:
     return f"is of dtype {a.dtype} on one path and {b.dtype} on another"
 
 
+def are_mixed_bools(a: Aval, b: Aval) -> bool:
+    """Whether one is a bool of Python's and one of NumPy's. Sums of them differ, and `is True`."""
+    return a.dtype.kind == b.dtype.kind == "b" and a.weak is not b.weak
+
+
 def settles(a: Aval, b: Aval) -> np.dtype[Any] | None:
     """The dtype that the carry must have instead; None: it stays, or becomes that of the body."""
     if a.dtype == b.dtype:

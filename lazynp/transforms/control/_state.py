@@ -108,10 +108,11 @@ class Session(threading.local):
             raise TooLong("asks for what a loop computes, while it is traced")
 
     def note_pick(self, made: Any, predicate: Any, old: tuple[Any, ...], nested: bool) -> None:
-        """A branch has picked an array. old: those from before the branch, or None for a new one,
-        if the predicate is false, and if it is true. nested: an inner branch has picked as well.
+        """A branch has picked an array, or a bool that may be Python's or NumPy's (nested). old:
+        the arrays from before the branch, or None for a new one, if the predicate is false, and if
+        it is true. nested: an inner branch has picked as well.
         """
-        if made.ndim and (nested or any(x is not None for x in old)):
+        if nested or made.ndim and any(x is not None for x in old):
             refs = None if nested else [None if x is None else weakref.ref(x) for x in old]
             self.picks[id(made)] = weakref.ref(made), predicate, refs
 

@@ -58,6 +58,10 @@ def of_parts(parts: Any) -> Any:
     return relaxed(parts["b"], parts["scale"]) * parts["by"][0][0]
 
 
+def weighted(w: Any) -> Any:
+    return relaxed(data() * w[0], w[1])
+
+
 CALLS: dict[str, Callable[[], Any]] = {
     "grad": lambda: np.grad(relaxed)(data()),
     "grad by two": lambda: np.grad(relaxed, (0, 1))(data(), 0.25),
@@ -70,6 +74,11 @@ CALLS: dict[str, Callable[[], Any]] = {
     "jvp": lambda: np.jvp(relaxed, (data(),), (data(),)),
     "vjp": lambda: np.vjp(relaxed, data())[1](1.0),
     "linearize": lambda: np.linearize(relaxed, data())[1](data()),
+    "jacfwd": lambda: np.jacfwd(weighted)(np.asarray([1.0, 0.2])),
+    "jacrev": lambda: np.jacrev(weighted)(np.asarray([1.0, 0.2])),
+    "hessian": lambda: np.hessian(weighted)(np.asarray([1.0, 0.2])),
+    "vmap": lambda: np.vmap(relaxed, (None, 0))(data(), np.asarray([0.2, 0.25])),
+    "vjp with aux": lambda: np.vjp(lambda b: (relaxed(b), b[0]), data(), has_aux=True)[::2],
     "swallowing": lambda: np.grad(swallowing)(data()),
     "leaving": lambda: np.grad(leaving)(data()),
 }
@@ -212,13 +221,13 @@ def test_an_attempt_ends_with_its_call() -> None:
         attempt = _giving_way.Attempt(lambda spent: None)
         attempt._over = True
         with pytest.raises(GivesWay):
-            attempt.run(function, (), {})
+            attempt.run(function)
     attempt = _giving_way.Attempt(lambda spent: None)
-    assert attempt.run(ignoring, (), {}) == "another result"
+    assert attempt.run(ignoring) == "another result"
     attempt._over = True
 
     def interrupted() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        attempt.run(interrupted, (), {})
+        attempt.run(interrupted)

@@ -64,17 +64,15 @@ class Derived(Trials):
     ) -> Any:  # fmt: skip
         if self.off or not may_run() or not self._busy.acquire(blocking=False):
             return plain(*args, **kwargs)
-        attempt = None
+        attempt = Attempt(lambda spent: self._prepared(recipe, args, kwargs, spent))
+        run = functools.partial(attempt.run, plain)
         try:
-            if recipe.values is not None:
-                attempt = Attempt(lambda spent: self._prepared(recipe, args, kwargs, spent))
-            run = plain if attempt is None else functools.partial(_run_as, attempt, plain)
             if self.seconds < _trials.SECONDS and not self._soon:
                 return self._early(run, args, kwargs)
             self.plain = lambda _, *args, **kwargs: run(*args, **kwargs)
             return self._run((recipe, *args), kwargs)
         except GivesWay:
-            if attempt is None or attempt.prepared is None:
+            if attempt.prepared is None:
                 raise
             return self._instead(attempt.prepared, recipe, plain, args, kwargs)
         finally:
@@ -110,19 +108,21 @@ class Derived(Trials):
         self, prepared: Prepared, recipe: Recipe, plain: Callable[..., Any],
         args: tuple[Any, ...], kwargs: dict[str, Any],
     ) -> Any:  # fmt: skip
-        """The results of a call that gave way. Its program has won if its value is right."""
+        """The results of a call that gave way. Its program has won, unless it tells its value, and
+        that is wrong.
+        """
         case, given, program = prepared
         self.gave_way += 1
-        assert recipe.values is not None
         case.candidate = None
         try:
             if not program.serves(given.originals, given.objects):
                 raise CannotStage(_trials.CHANGED)
             computed(given.leaves)
             out, _ = program(*given.call)
-            values, named = recipe.values(*args, **kwargs)
-            if not same_value(out[0], recipe.function(*values, **named)):
-                raise CannotStage("its value differs")
+            if recipe.values is not None:
+                values, named = recipe.values(*args, **kwargs)
+                if not same_value(out[0], recipe.function(*values, **named)):
+                    raise CannotStage("its value differs")
             self._won(case, program, sure=True)
             return out
         except (Exception, CannotStage) as why:
@@ -154,10 +154,6 @@ class Derived(Trials):
             return False
         self.numbers.scopes.update(new)
         return True
-
-
-def _run_as(attempt: Attempt, plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    return attempt.run(plain, args, kwargs)
 
 
 def _nothing(*args: Any, **kwargs: Any) -> Any:

@@ -6,7 +6,8 @@ has taken. Once that would pay for a trace, another thread takes the call apart 
 Python waits; then the program is compiled while Python goes on. When it is there, and Python has
 taken much longer than the program needs by estimate, `GivesWay` ends the call. A trace that
 succeeds has shown that the function leaves nothing behind that Python could notice, so a call may
-end anywhere. What the function itself gives for the arguments is compared with the program's value.
+end anywhere. If the program gives the function's value too, as that of `value_and_grad` does, it is
+compared with what the function gives.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Attempt:
         self.prepared: Prepared | None = None
         self._due, self._compiles, self._over = _trials.SECONDS, False, False
 
-    def run(self, plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def run(self, plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Python's results; or `GivesWay`, whatever the function makes of that."""
         outer, _running.attempt = _running.attempt, self
         self._begin = _clock.now()

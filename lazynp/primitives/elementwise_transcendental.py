@@ -27,7 +27,7 @@ from lazynp.primitives.elementwise_arithmetic import (
     xdivy,
 )
 from lazynp.primitives.elementwise_circular import LARGE
-from lazynp.primitives.elementwise_comparison import equal, select
+from lazynp.primitives.elementwise_comparison import equal, logical_and, select
 from lazynp.primitives.elementwise_emit import in_float32, in_float64, kind, op
 from lazynp.primitives.elementwise_factory import Formula, row
 from lazynp.primitives.elementwise_integer import integer_pow
@@ -302,14 +302,17 @@ def _real_power(b: Any, x: Any, y: Any) -> Any:
 
 
 def _power_by_base(g: Any, ans: Any, x: Any, y: Any) -> Any:
-    """y * x**(y - 1); zero where y is zero, whatever x."""
-    less_one = select(equal(y, 0.0), 1.0, subtract(y, 1.0))
-    return multiply_no_nan(g, multiply(y, power(x, less_one)))
+    """y * x**(y - 1), which is zero where y is zero, whatever x. Only where both are zero is the
+    exponent another: elsewhere, it is what further derivatives by y go through.
+    """
+    neither = logical_and(equal(x, 0.0), equal(y, 0.0))
+    less_one = select(neither, 1.0, subtract(y, 1.0))
+    return multiply_no_nan(g, multiply_no_nan(y, power(x, less_one)))
 
 
 def _power_by_exponent(g: Any, ans: Any, x: Any, y: Any) -> Any:
     """log(x) * ans; zero at x = 0."""
-    return multiply_no_nan(g, multiply(log(select(equal(x, 0.0), 1.0, x)), ans))
+    return multiply_no_nan(g, multiply_no_nan(log(select(equal(x, 0.0), 1.0, x)), ans))
 
 
 _POWER_FORMULAS = [_power_by_base, _power_by_exponent]

@@ -3,18 +3,24 @@
 For an invertible matrix, the cofactors are det(A) times the transposed inverse. For others we use
 the singular values. With A = U S V and unitary U, V: cof(A) = cof(U) cof(S) cof(V), where cof(U) =
 det(U) conj(U), and cof(S) has the products of all singular values but one.
+
+Further derivatives are those of this inverse, if the condition number is small. If not, they are
+those of Bird's algorithm, which only adds and multiplies: of U* A V*, with constant U and V. That
+matrix is diagonal but for rounding, so little cancels.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lazynp._array import Array
 from lazynp.functions import products
 from lazynp.functions._matrices import adjoint, identity, swapped
 from lazynp.functions._operands import plain
 from lazynp.primitives import elementwise, linear_algebra, reduction, shaping
-from lazynp.transforms import cond, custom_jvp, jit
+from lazynp.transforms import cond, custom_jvp, fori_loop, jit, jvp, stop_gradient, vjp
 
 
 def determinant(a: Array) -> Array:
@@ -37,16 +43,60 @@ def _differentiable_jvp(primals: Any, tangents: Any) -> Any:
 differentiable.defjvp(_differentiable_jvp)
 
 
-@jit  # jitted so that the branches are traced once for each shape
-def cofactors(a: Array) -> Any:
+@custom_jvp
+def cofactors(a: Any) -> Any:
     """The derivative of the determinant with respect to each element."""
-    sign, _ = linear_algebra.slogdet(a)
-    singular = elementwise.equal(sign, 0)
-    some = reduction.reduce_or(singular, axes=tuple(range(singular.ndim)))
-    invertible = elementwise.select(  # whichever branch runs, its own derivative is finite
-        _spread(singular, a), identity(a.shape, a.dtype), a
+    return _cofactors(plain(a))
+
+
+def _cofactors_jvp(primals: Any, tangents: Any) -> Any:
+    return cofactors(primals[0]), _second(primals[0], tangents[0])
+
+
+cofactors.defjvp(_cofactors_jvp)
+
+
+@jit  # jitted so that the branches are traced once for each shape
+def _cofactors(a: Array) -> Any:
+    singular = _singular(a)
+    invertible = _invertible(singular, a)
+    return cond(_any(singular), lambda: _by_singular_values(a), lambda: _by_inverse(invertible))
+
+
+@jit
+def _second(a: Array, e: Array) -> Any:
+    """The derivative of the cofactors in the direction e. By the inverse, it loses as many digits
+    as the condition number has, and the third derivative twice as many.
+    """
+    singular = _singular(a)
+    invertible = _invertible(singular, a)
+    far = elementwise.greater(_condition(invertible), float(np.finfo(a.dtype).eps) ** -0.25)
+    return cond(
+        _any(elementwise.logical_or(singular, far)),
+        lambda: _second_by_products(a, e),
+        lambda: jvp(_by_inverse, (invertible,), (e,))[1],
     )
-    return cond(some, lambda: _by_singular_values(a), lambda: _by_inverse(invertible))
+
+
+def _singular(a: Array) -> Array:
+    return elementwise.equal(linear_algebra.slogdet(a)[0], 0)
+
+
+def _any(x: Array) -> Array:
+    return reduction.reduce_or(x, axes=tuple(range(x.ndim)))
+
+
+def _invertible(singular: Array, a: Array) -> Array:
+    """Whichever branch runs, its own derivative is finite."""
+    return elementwise.select(_spread(singular, a), identity(a.shape, a.dtype), a)
+
+
+def _condition(a: Array) -> Array:
+    """About the condition number, of each matrix."""
+    a = stop_gradient(a)
+    inverse, _ = linear_algebra.solve(a, identity(a.shape, a.dtype))
+    sizes = [reduction.reduce_max(elementwise.absolute(x), axes=_last_two(x)) for x in (a, inverse)]
+    return elementwise.multiply(*sizes)
 
 
 def _by_inverse(a: Array) -> Array:
@@ -54,33 +104,42 @@ def _by_inverse(a: Array) -> Array:
     return elementwise.multiply(_spread(determinant(a), a), swapped(inverse))
 
 
-@custom_jvp
-def _by_singular_values(a: Any) -> Any:
+def _by_singular_values(a: Array) -> Array:
     u, s, vh, turn = _factors(a)
     return _turned(turn, u, elementwise.multiply(_rows(_all_but(s), a), elementwise.conjugate(vh)))
 
 
-def _by_singular_values_jvp(primals: Any, tangents: Any) -> Any:
-    """cof(S + F) = cof(S) + diag(P diag(F)) - P F^T + ..., elementwise. P[i, j] is the product of
-    all singular values except i and j (and zero for i = j).
+def _second_by_products(a: Array, e: Array) -> Any:
+    """By all derivatives of a polynomial, with unitary matrices that are constants."""
+    u, _, vh, turn = map(stop_gradient, _factors(stop_gradient(a)))
+    one = shaping.full(1, shape=a.shape[:-2], dtype=a.dtype)
+
+    def determinants(a: Any) -> Any:
+        b = products.matmul(products.matmul(adjoint(u), a), adjoint(vh))
+        return elementwise.multiply(turn, _by_products(b))
+
+    return jvp(lambda a: vjp(determinants, a)[1](one)[0], (a,), (e,))[1]
+
+
+def _by_products(a: Array) -> Array:
+    """The determinant by Bird's algorithm (2011): x becomes (x above its diagonal, and on it minus
+    the sum of what is below there on the diagonal) times a, as often as there are further rows.
     """
-    (a,), (e,) = primals, tangents
-    u, s, vh, turn = _factors(a)
-    f = products.matmul(products.matmul(adjoint(u), e), adjoint(vh))
-    pairs = elementwise.convert(_all_but_two(s), dtype=a.dtype)
+    n = a.shape[-1]
     eye = identity(a.shape, a.dtype)
-    diagonal = reduction.reduce_sum(elementwise.multiply(f, eye), axes=(a.ndim - 1,))
-    sums = reduction.reduce_sum(
-        elementwise.multiply(pairs, _columns(diagonal, a)), axes=(a.ndim - 1,)
-    )
-    moved = elementwise.subtract(
-        elementwise.multiply(_rows(sums, a), eye), elementwise.multiply(pairs, swapped(f))
-    )
-    middle = products.matmul(moved, elementwise.conjugate(vh))
-    return _by_singular_values(a), _turned(turn, u, middle)
+    above, last = np.triu(np.ones((n, n)), 1), a.ndim - 1
 
+    def mu_times_a(_: Any, x: Any) -> Any:
+        diagonal = reduction.reduce_sum(elementwise.multiply(x, eye), axes=(last,))
+        below = reduction.reduce_sum(
+            elementwise.multiply(_columns(diagonal, a), above.astype(a.dtype)), axes=(last,)
+        )
+        upper = elementwise.multiply(x, above.astype(a.dtype))
+        kept = elementwise.subtract(upper, elementwise.multiply(_rows(below, a), eye))
+        return products.matmul(kept, a)
 
-_by_singular_values.defjvp(_by_singular_values_jvp)
+    out = fori_loop(0, n - 1, mu_times_a, a)[..., 0, 0]
+    return elementwise.negative(out) if n % 2 == 0 else out
 
 
 def _factors(a: Array) -> tuple[Array, Array, Array, Array]:
@@ -114,24 +173,6 @@ def _all_but(s: Array) -> Array:
     count = shaping.broadcast_in_dim(count, shape=s.shape, dims=tuple(range(last)))
     left = elementwise.equal(elementwise.subtract(count, zero), 0)
     return elementwise.select(left, elementwise.divide(product, others), 0.0)
-
-
-def _all_but_two(s: Array) -> Array:
-    zero, others, product = _known(s)
-    last, n = s.ndim - 1, s.shape[-1]
-    shape = (*s.shape, n)
-    batch = tuple(range(last))
-
-    def spread(x: Array, axis: int) -> Array:
-        return shaping.broadcast_in_dim(x, shape=shape, dims=(*batch, axis))
-
-    count = reduction.reduce_sum(zero, axes=(last,))
-    count = shaping.broadcast_in_dim(count, shape=shape, dims=batch)
-    taken = elementwise.add(spread(zero, last), spread(zero, last + 1))
-    off = elementwise.equal(identity(shape, s.dtype), 0)
-    left = elementwise.logical_and(off, elementwise.equal(count, taken))
-    pairs = elementwise.multiply(spread(others, last), spread(others, last + 1))
-    return elementwise.select(left, elementwise.divide(spread(product, last), pairs), 0.0)
 
 
 def _last_two(x: Array) -> tuple[int, int]:

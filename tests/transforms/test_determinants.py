@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import grad, hessian, jacfwd, jit, vmap
+from lazynp import grad, hessian, jacfwd, jit, jvp, vmap
 
 _det: Any = np.linalg.det
 
@@ -66,3 +66,30 @@ def test_of_other_kinds() -> None:
     z = _ROWS + 1j * numpy.array([[1, 2, 3], [2, 4, 6], [0, 0, 1]])
     want = grad(_by_permutations, holomorphic=True)(np.array(z))
     _close(grad(_det, holomorphic=True)(z), want)
+
+
+def _third(f: Any, a: Any, *directions: Any) -> Any:
+    """Backwards and forwards."""
+    u, v, w = map(np.asarray, directions)
+    along = lambda r, s, t: f(np.asarray(a) + r * u + s * v + t * w)  # noqa: E731
+    inner = lambda s, r: grad(lambda t: along(r, s, t))(0.0)  # noqa: E731
+    return jvp(lambda r: grad(inner)(0.0, r), (0.0,), (1.0,))[1]
+
+
+NEARLY = [_ROWS + 1e-9 * _R, numpy.diag([1.0, 1e-7, 1e-12]), 1e-8 * _R, numpy.diag([1.0, 1e3, 0])]
+
+
+@pytest.mark.parametrize("a", [*MATRICES, *NEARLY, numpy.diag([1.0, 0]), numpy.zeros((4, 4))])
+def test_third_derivatives(a: Any) -> None:
+    """Of singular matrices and of those that are nearly singular."""
+    directions = numpy.random.default_rng(5).normal(size=(3, *a.shape))
+    want = _third(_by_permutations, a, *directions)
+    _close(_third(_det, a, *directions), want)
+    _close(jit(lambda x: _third(_det, x, *directions))(a), want)
+
+
+def test_second_derivatives_of_nearly_singular_matrices() -> None:
+    a = numpy.stack([*NEARLY, _R])
+    want = numpy.stack([numpy.asarray(hessian(_by_permutations)(x)) for x in map(np.array, a)])
+    _close(vmap(hessian(_det))(a), want)
+    _close(jit(vmap(jacfwd(jacfwd(_det))))(a), want)

@@ -138,7 +138,70 @@ def _binom_slope(n: Any, k: Any, out: Any, by_n: bool) -> Any:
     return np.where(pole, np.nan, value)
 
 
-OWN: dict[str, Callable[..., Any]] = {}  # functions of arrays of NumPy that SciPy lacks
+def _series(near: Any, x: Any, coefficient: Callable[[int], float], count: int) -> Any:
+    """The sum of coefficient(k) x^k where x is near 0."""
+    small: Any = np.where(near, x, 0.0)
+    total: Any = 0.0
+    for k in range(count - 1, -1, -1):
+        total = total * small + coefficient(k)
+    return total
+
+
+def _spence_slope(z: Any) -> Any:
+    """log(z) / (1 - z)"""
+    near = abs(z - 1) < 0.1
+    far = np.where(near, 0.5, z)
+    series = _series(near, z - 1, lambda k: (-1) ** (k + 1) / (k + 1), 20)
+    return np.where(near, series, np.log(far) / (1 - far))
+
+
+def _expn_of_all(n: Any, x: Any) -> Any:
+    """Also of orders below 0, which SciPy lacks: x E_n = exp(-x) - n E_{n+1}."""
+    below = n < 0
+    out = scipy.special.expn(numpy.where(below, 0, n), x)
+    for k in range(1, int(max(numpy.max(-n, initial=0), 0)) + 1):
+        out = numpy.where(n <= -k, (numpy.exp(-x) + k * out) / x, out)
+    return out
+
+
+def _rgamma_slope(x: Any, out: Any) -> Any:
+    """Below 1/2 by the reflection sin(pi x) gamma(1 - x) / pi, which has no poles there."""
+    low = x < 0.5
+    safe, high = np.where(low, x, 0.0), np.where(low, 1.0, x)
+    whole = np.rint(np.stop_gradient(safe))
+    sign, angle = 1 - 2 * (whole % 2), math.pi * (safe - whole)
+    turned = np.cos(angle) - np.sin(angle) * np.special.digamma(1 - safe) / math.pi
+    reflected = sign * np.special.gamma(1 - safe) * turned
+    return np.where(low, reflected, -np.special.digamma(high) * out)
+
+
+def _poch_slope(z: Any, m: Any, out: Any) -> Any:
+    """By z. Of whole m, poch(z, m) is that of 1 - z - m, but for the sign. Elsewhere, near poles of
+    gamma(z), it is gamma(z + m) rgamma(z).
+    """
+    psi, gamma = np.special.digamma, np.special.gamma
+    turned = (m == np.floor(m)) & (z < 0.5) & (z + m < 0.5)
+    pole = (z < 0.5) & (abs(z - np.rint(z)) < 0.1) & ~turned
+    low, near, at = np.where(turned, z, -m), np.where(pole, z, 0.0), np.where(pole, z + m, 1.0)
+    far = np.where(turned | pole, 1.0, z)
+    by_poles = gamma(at) * _rgamma_slope(near, call("rgamma", near)) + out * psi(at)
+    by_low = out * (psi(1 - low - m) - psi(1 - low))
+    general = out * (psi(np.where(turned | pole, 1.0, z + m)) - psi(far))
+    return np.where(turned, by_low, np.where(pole, by_poles, general))
+
+
+def _inv_boxcox_slope(y: Any, lmbda: Any) -> Any:
+    """By lmbda, over the function: y^2 (t / (1 + t) - log1p(t)) / t^2 with t = lmbda y."""
+    t = lmbda * y
+    near = abs(t) < 0.1
+    far = np.where(near, 1.0, t)
+    series = _series(near, t, lambda k: (-1) ** (k + 1) * (k + 1) / (k + 2), 20)
+    return y * y * np.where(near, series, (far / (1 + far) - np.log1p(far)) / far**2)
+
+
+OWN: dict[str, Callable[..., Any]] = {  # functions of arrays of NumPy that SciPy lacks
+    "expn_of_all": _expn_of_all,
+}
 ROOT_PI = math.sqrt(math.pi)
 _ROOT_8_PI = math.sqrt(8 * math.pi)
 ROWS: dict[str, Sequence[Partial]] = {
@@ -148,14 +211,15 @@ ROWS: dict[str, Sequence[Partial]] = {
     "dawsn": (lambda x, out: 1 - 2 * x * out,),
     "expi": (lambda x, out: np.exp(x) / x,),
     "exp1": (lambda x, out: -np.exp(-x) / x,),
-    "expn": (None, lambda n, x, out: -call("expn", n - 1.0, x)),
+    "expn": (None, lambda n, x, out: -call("expn_of_all", n - 1.0, x)),
+    "expn_of_all": (None, lambda n, x, out: -call("expn_of_all", n - 1.0, x)),
     "exprel": (lambda x, out: _exprel_slope(x),),
     "exp10": (lambda x, out: math.log(10.0) * out,),
     "cosm1": (lambda x, out: -np.sin(x),),
     "log_expit": (lambda x, out: np.special.expit(-x),),
-    "rgamma": (lambda x, out: -np.special.digamma(x) * out,),
+    "rgamma": (_rgamma_slope,),
     "loggamma": (lambda x, out: np.special.digamma(x),),
-    "spence": (lambda z, out: np.where(z == 1, -1.0, np.log(z) / np.where(z == 1, 1.0, 1 - z)),),
+    "spence": (lambda z, out: _spence_slope(z),),
     "j0": (lambda x, out: -call("j1", x),),
     "j1": (_order_one("j1", 1.0),),
     "y0": (lambda x, out: -call("y1", x),),
@@ -194,7 +258,7 @@ ROWS: dict[str, Sequence[Partial]] = {
     ),
     "kl_div": (lambda x, y, out: np.log(x / y), lambda x, y, out: 1 - x / y),
     "poch": (
-        lambda z, m, out: out * (np.special.digamma(z + m) - np.special.digamma(z)),
+        _poch_slope,
         lambda z, m, out: out * np.special.digamma(z + m),
     ),
     "powm1": (
@@ -204,8 +268,14 @@ ROWS: dict[str, Sequence[Partial]] = {
         lambda x, lmbda, out: (1 + x) ** (lmbda - 1),
         lambda x, lmbda, out: np.log1p(x) ** 2 * _exprel_slope(np.log1p(x) * lmbda),
     ),
-    "inv_boxcox": (lambda y, lmbda, out: out ** (1 - lmbda), None),
-    "inv_boxcox1p": (lambda y, lmbda, out: (1 + out) ** (1 - lmbda), None),
+    "inv_boxcox": (
+        lambda y, lmbda, out: out ** (1 - lmbda),
+        lambda y, lmbda, out: out * _inv_boxcox_slope(y, lmbda),
+    ),
+    "inv_boxcox1p": (
+        lambda y, lmbda, out: (1 + out) ** (1 - lmbda),
+        lambda y, lmbda, out: (1 + out) * _inv_boxcox_slope(y, lmbda),
+    ),
     "sindg": (lambda x, out: math.pi / 180 * call("cosdg", x),),
     "cosdg": (lambda x, out: -math.pi / 180 * call("sindg", x),),
     "tandg": (lambda x, out: math.pi / 180 * (1 + out * out),),

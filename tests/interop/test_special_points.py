@@ -1,0 +1,105 @@
+"""Derivatives of SciPy's special functions where a formula has a case of its own: removable
+singularities, poles of the gamma function, orders below 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+import scipy.special as sp
+
+import lazynp as np
+from lazynp import grad, jit, jvp, vmap
+from lazynp.interop import scipy as hooks
+
+Z, E, G = 0.7, math.exp(-0.7), numpy.euler_gamma
+# name: the function, the point, its derivatives from the first on
+TABLE: dict[str, tuple[Callable[[Any], Any], float, list[float]]] = {
+    "spence at 1": (sp.spence, 1.0, [-1, 1 / 2, -2 / 3, 3 / 2]),
+    "spence near 1": (sp.spence, 1 + 1e-11, [-1, 1 / 2, -2 / 3, 3 / 2]),
+    "spence at 1.1": (
+        sp.spence, 1.1, [-10 * math.log(1.1), 100 * math.log(1.1) - 10 / 1.1],
+    ),
+    "spence at 2": (sp.spence, 2.0, [-math.log(2), math.log(2) - 0.5]),
+    "expn of order 0": (
+        lambda z: sp.expn(0, z), Z, [-E * (1 + Z) / Z**2, E * (1 / Z + 2 / Z**2 + 2 / Z**3)],
+    ),
+    "expn of order 1": (lambda z: sp.expn(1, z), Z, [-E / Z, E * (1 + Z) / Z**2]),
+    "expn of order 3": (
+        lambda z: sp.expn(3, z), Z, [-sp.expn(2, Z), sp.expn(1, Z), -E / Z, E * (1 + Z) / Z**2],
+    ),
+    "rgamma at 0": (sp.rgamma, 0.0, [1, 2 * G, 3 * G**2 - math.pi**2 / 2]),
+    "rgamma at -1": (sp.rgamma, -1.0, [-1, 2 * (1 - G)]),
+    "rgamma at -2": (sp.rgamma, -2.0, [2, 2 * (2 * G - 3)]),
+    "rgamma near -2": (sp.rgamma, -2.0 + 1e-11, [2, 2 * (2 * G - 3)]),
+    "rgamma at 2": (sp.rgamma, 2.0, [G - 1, (1 - G) ** 2 - math.pi**2 / 6 + 1]),
+    "poch(0, 2)": (lambda z: sp.poch(z, 2.0), 0.0, [1, 2, 0]),
+    "poch(-1, 2)": (lambda z: sp.poch(z, 2.0), -1.0, [-1, 2, 0]),
+    "poch(-3, 2)": (lambda z: sp.poch(z, 2.0), -3.0, [-5, 2, 0]),
+    "poch(-1, 3)": (lambda z: sp.poch(z, 3.0), -1.0, [-1, 0, 6]),
+    "poch(-2.05, 3)": (lambda z: sp.poch(z, 3.0), -2.05, [3 * 2.05**2 - 12.3 + 2, -6.3, 6]),
+    "poch(0, -1)": (lambda z: sp.poch(z, -1.0), 0.0, [-1, -2, -6]),
+    "poch(0, 1.5)": (lambda z: sp.poch(z, 1.5), 0.0, [math.gamma(1.5)]),
+    "poch(2, 2)": (lambda z: sp.poch(z, 2.0), 2.0, [5, 2, 0]),
+    "inv_boxcox at 0": (lambda p: sp.inv_boxcox(Z, p), 0.0, [-(Z**2) / 2 / E]),
+    "inv_boxcox1p at 0": (lambda p: sp.inv_boxcox1p(Z, p), 0.0, [-(Z**2) / 2 / E]),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _hooked() -> Iterator[None]:
+    hooks.hook()
+    yield
+    hooks.unhook()
+
+
+def _close(got: Any, want: Any, tol: float = 1e-9) -> None:
+    numpy.testing.assert_allclose(got, want, rtol=tol, atol=tol)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_derivatives(name: str) -> None:
+    f, x, wanted = TABLE[name]
+    forward: Any = f
+    backward: Any = f
+    for want in wanted:
+        backward = grad(backward)
+        forward = lambda x, f=forward: jvp(f, (x,), (1.0,))[1]  # noqa: E731
+        _close(backward(x), want)
+        _close(forward(x), want)
+        _close(jit(backward)(x), want)
+        _close(vmap(backward)(np.array([x, x])), [want, want])
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "spence": sp.spence,
+    "expn": lambda x: sp.expn(0, abs(x)) + sp.expn(2, abs(x)),
+    "rgamma": sp.rgamma,
+    "poch(x, 2)": lambda x: sp.poch(x, 2.0),
+    "poch(x, -2)": lambda x: sp.poch(x, -2.0),
+    "poch(x, 0.3)": lambda x: sp.poch(x, 0.3),
+    "poch(1.2, x)": lambda x: sp.poch(1.2, x),
+    "inv_boxcox by lmbda": lambda x: sp.inv_boxcox(0.3, x),
+    "inv_boxcox1p by lmbda": lambda x: sp.inv_boxcox1p(0.3, x),
+    "inv_boxcox of both": lambda x: sp.inv_boxcox(x, 0.3 + x),
+}
+POINTS = numpy.array([-3.46, -2.08, -1.93, -1.5, -0.45, -0.07, 0.08, 0.32, 0.49, 0.51, 0.95, 2.3])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_slopes_are_those_of_differences(name: str) -> None:
+    f, h = FUNCTIONS[name], 3e-4
+    with numpy.errstate(invalid="ignore"):
+        g = [f(POINTS + k * h) for k in (-2, -1, 1, 2)]
+    want = (g[0] - 8 * g[1] + 8 * g[2] - g[3]) / (12 * h)
+    known = numpy.isfinite(want)
+    assert known.sum() >= 6
+    slope = vmap(grad(f))
+    _close(numpy.asarray(slope(POINTS))[known], want[known], 1e-6)
+    g = [numpy.asarray(slope(POINTS + k * h)) for k in (-2, -1, 1, 2)]
+    want = (g[0] - 8 * g[1] + 8 * g[2] - g[3]) / (12 * h)
+    _close(numpy.asarray(vmap(grad(grad(f)))(POINTS))[known], want[known], 1e-6)

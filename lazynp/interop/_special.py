@@ -200,7 +200,7 @@ def _inv_boxcox_slope(y: Any, lmbda: Any) -> Any:
 
 
 OWN: dict[str, Callable[..., Any]] = {  # functions of arrays of NumPy that SciPy lacks
-    "expn_of_all": _expn_of_all,
+    "expn-of-all": _expn_of_all,
 }
 ROOT_PI = math.sqrt(math.pi)
 _ROOT_8_PI = math.sqrt(8 * math.pi)
@@ -211,8 +211,8 @@ ROWS: dict[str, Sequence[Partial]] = {
     "dawsn": (lambda x, out: 1 - 2 * x * out,),
     "expi": (lambda x, out: np.exp(x) / x,),
     "exp1": (lambda x, out: -np.exp(-x) / x,),
-    "expn": (None, lambda n, x, out: -call("expn_of_all", n - 1.0, x)),
-    "expn_of_all": (None, lambda n, x, out: -call("expn_of_all", n - 1.0, x)),
+    "expn": (None, lambda n, x, out: -call("expn-of-all", n - 1.0, x)),
+    "expn-of-all": (None, lambda n, x, out: -call("expn-of-all", n - 1.0, x)),
     "exprel": (lambda x, out: _exprel_slope(x),),
     "exp10": (lambda x, out: math.log(10.0) * out,),
     "cosm1": (lambda x, out: -np.sin(x),),

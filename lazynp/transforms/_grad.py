@@ -65,7 +65,7 @@ def _both(
             given.structure,
             [whole(aval_of_node(n), g) for n, g in zip(nodes, found, strict=True)],
         )
-        grads = grads[0] if isinstance(argnums, int) else grads
+        grads = given.asked(grads)
         value = flat.rebuilt(outs, like)
         return ((value, flat.aux(outs, like)) if has_aux else value), grads
 
@@ -105,7 +105,8 @@ class Given:
         for n in numbers:
             if not -len(args) <= n < len(args):
                 raise ValueError(f"{what}: argnums has {n}, but there are {len(args)} arguments")
-        places = [n % len(args) for n in numbers]
+        asked = [n % len(args) for n in numbers]
+        places = list(dict.fromkeys(asked))  # each once; results are given as often as asked for
 
         def of_chosen(*given: Any) -> Any:
             whole = list(args)
@@ -115,11 +116,16 @@ class Given:
 
         of_chosen.__name__ = name_of(function)  # for error messages
         self.function, self.what = of_chosen, what
+        self._order = None if isinstance(argnums, int) else [places.index(p) for p in asked]
         self.args = tuple([args[p] for p in places])
         self.leaves, self.structure = tree_flatten(self.args)
         for x in self.leaves:
             check_leaf(x, what)
         self.nodes = [argument_node(x) for x in self.leaves]
+
+    def asked(self, found: Any) -> Any:
+        """What there is for each of these arguments, as `argnums` asks for it."""
+        return found[0] if self._order is None else tuple([found[k] for k in self._order])
 
     def check(self, holomorphic: bool, allow_int: bool, real: bool = False) -> None:
         """real: refuse complex inputs, unless holomorphic."""
@@ -204,7 +210,7 @@ def jacfwd(
         columns = vmap(push, out_axes=-1)(*_bases(avals))
         leaves, out_tree = tree_flatten(columns)
         found = [tree_unflatten(structure, _blocks(x, avals)) for x in leaves]
-        found = [f[0] if isinstance(argnums, int) else f for f in found]
+        found = [given.asked(f) for f in found]
         result = tree_unflatten(out_tree, found)
         return (result, auxiliary[0]) if has_aux else result
 
@@ -268,7 +274,7 @@ def jacrev(
 
             rows = vmap(pull)(_basis(aval))
             rows = tree_map(lambda r, s=aval.shape: _split(r, s, 0), rows)
-            found.append(rows[0] if isinstance(argnums, int) else rows)
+            found.append(given.asked(rows))
         result = tree_unflatten(out_tree, found)
         return (result, aux[0]) if has_aux else result
 

@@ -198,3 +198,22 @@ def test_linear_loops_are_transposed() -> None:
 
     y = np.array([3.0, 4.0, 5.0])
     numpy.testing.assert_allclose(linear_transpose(f, y)(y)[0], np.jacfwd(f)(y).T @ y)
+
+
+@pytest.mark.parametrize("argnums", [(0, 0), (0, -1, 2), (-1, -1), (1, 0, 1), [2, 0, 0, 1]])
+def test_arguments_asked_for_twice(argnums: Any) -> None:
+    args = tuple(np.array(v) for v in ([1.0, 2], [3.0, 4], [0.5, 0.25]))
+
+    def f(x: Any, y: Any, z: Any) -> Any:
+        return (x**2 * y * z**3).sum()
+
+    want = [numpy.asarray(np.grad(f, n % 3)(*args)) for n in argnums]
+    for g in (np.grad(f, argnums), np.jit(np.grad(f, argnums)), np.jacfwd(f, argnums)):
+        numpy.testing.assert_allclose([numpy.asarray(x) for x in g(*args)], want)
+    _, found = np.value_and_grad(f, argnums)(*args)
+    numpy.testing.assert_allclose([numpy.asarray(x) for x in found], want)
+    h = np.hessian(f, argnums)(*args)
+    for n, row in zip(argnums, h, strict=True):
+        for m, block in zip(argnums, row, strict=True):
+            one = np.jacfwd(np.jacrev(f, n % 3), m % 3)(*args)
+            numpy.testing.assert_allclose(block, one, atol=1e-12)

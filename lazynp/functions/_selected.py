@@ -56,6 +56,11 @@ class Selection:
         return self._made is not None and self._made._read() is not self._node
 
     @property
+    def _of_this_body(self) -> bool:
+        """Whether the body that is being traced has made it, and so may change it in place."""
+        return self._recorder is local.recorder
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         return self.whole.dtype
 

@@ -130,7 +130,7 @@ def log_share(v: Any, ans: Any) -> Any:
     """The logarithm of the part of a sum that a term is: where both are infinite, of a whole as in
     JAX, and of nothing where the sum is of nothing.
     """
-    same = select(equal(v, -np.inf), -np.inf, 0.0)
+    same = select(equal(v, -np.inf), v, 0.0)  # of the dtype of v
     return select(equal(v, ans), same, subtract(v, ans))
 
 

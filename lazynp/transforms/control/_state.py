@@ -413,7 +413,9 @@ def is_alone(cell: Any) -> bool:
 
 def may_change(x: Any) -> bool:
     """Whether changing this object now has the effect that it has in Python."""
-    return not session.depth or isinstance(x, Array) or is_new(x)
+    if not session.depth or isinstance(x, Array) or is_new(x):
+        return True
+    return hasattr(type(x), "_of_this_body") and x._of_this_body
 
 
 def user_line() -> str:

@@ -20,6 +20,7 @@ from lazynp._tree import register_alike, show, tree_flatten, tree_unflatten
 from lazynp.functions._operands import as_array
 from lazynp.functions.creation import zeros
 from lazynp.functions.manipulation import flip, moveaxis
+from lazynp.transforms.control import wrappers
 
 # -- associative_scan ------------------------------------------------------------------------------
 
@@ -119,11 +120,14 @@ def adopt(target: Any) -> Any:
     if scope is None:
         raise TypeError(f"adopt: a Python function is required, got {target!r}")
 
+    cells = getattr(inner, "__closure__", None) or ()
+
     @functools.wraps(target)
     def adopted(*args: Any, **kwargs: Any) -> Any:
-        with _rebound(scope, getattr(inner, "__closure__", None) or ()):
+        with _rebound(scope, cells):
             return target(*args, **kwargs)
 
+    wrappers.add(adopted.__code__)
     return adopted
 
 

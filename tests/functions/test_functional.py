@@ -3,6 +3,7 @@
 import functools
 import sys
 import types
+from typing import Any
 
 import numpy
 import pytest
@@ -173,3 +174,64 @@ def test_adopted_classes() -> None:
     for wrong in (3, len):
         with pytest.raises(TypeError, match="adopt"):
             adopt(wrong)
+
+
+def branching(x: Any) -> Any:
+    g = numpy.zeros(3)
+    if x.sum() > 0:
+        g[0] = x[1] * 2
+    return (g * x).sum() + numpy.sin(x[2])
+
+
+def looping(x: Any) -> Any:
+    g = numpy.zeros(3)
+    for i in range(40):
+        if x[i % 3] > 0:
+            g[i % 3] += x[i % 3]
+        if g.sum() > 60:
+            break
+    return (g * x).sum()
+
+
+def in_a_closure(x: Any) -> Any:
+    library = numpy
+
+    def f(x: Any) -> Any:
+        g = library.zeros(3)
+        while g[0] < 2:
+            g[0] += x[0] ** 2 + 1
+        return g.sum()
+
+    return np.adopt(f)(x)
+
+
+class Method:
+    def __call__(self, x: Any) -> Any:
+        return branching(x)
+
+    def run(self, x: Any) -> Any:
+        return looping(x)
+
+
+ADOPTED = [branching, looping, in_a_closure, Method(), Method().run, functools.partial(branching)]
+
+
+@pytest.mark.parametrize("f", ADOPTED)
+def test_adopted_functions_are_staged(f: Any) -> None:
+    points = np.array([[1.0, 2, 3], [-1.0, -2, 0.5]])
+    plain = np.adopt(f)
+    ways = [np.jit(plain), np.jit(lambda x: plain(x))]
+    if not isinstance(f, functools.partial):
+        ways.append(np.adopt(np.jit(f)))
+    for jitted in ways:
+        for x in points:
+            assert float(jitted(x)) == pytest.approx(float(plain(x)))
+        want = [float(plain(x)) for x in points]
+        numpy.testing.assert_allclose(np.vmap(jitted)(points), want)
+        for x in points:
+            slope = np.grad(plain)(x)
+            numpy.testing.assert_allclose(np.jacfwd(jitted)(x), slope)
+            if f is not in_a_closure:  # a loop without a bound
+                numpy.testing.assert_allclose(np.grad(jitted)(x), slope)
+                numpy.testing.assert_allclose(np.jit(np.grad(plain))(x), slope)
+    assert isinstance(numpy.zeros(3), numpy.ndarray) and branching.__globals__["numpy"] is numpy

@@ -240,3 +240,47 @@ def test_membership_of_what_is_no_number() -> None:
     assert np.jit(f, static_argnums=1)(x, "double").tolist() == [0.0, 2.0, 4.0]
     with pytest.raises(TypeError, match="is only traced"):
         np.jit(lambda y: y in (1, 2))(x)
+
+
+def in_branches(x):
+    if x.sum() > 0:
+        return (x + numpy.zeros(3) + numpy.asarray([1.0, 2, 3])).sum()
+    return (x * numpy.arange(3) + numpy.empty(3) * 0).sum()
+
+
+def in_a_loop(x):
+    s = 0.0
+    for _ in range(100):
+        w = numpy.array([1.0, 2, 3])
+        few = numpy.fromiter((k for k in (1.0, 2)), float)
+        s = s + (x * w).sum() + few.sum() + numpy.frombuffer(b"12345678", "i4")[0] * 0
+        if s > 40:
+            break
+    return s
+
+
+def in_a_while(x):
+    while x.sum() > 0:
+        x = x - numpy.ones(3, numpy.promote_types(x.dtype, "f4"))
+    return x.sum()
+
+
+@pytest.mark.parametrize("f", [in_branches, in_a_loop, in_a_while])
+def test_numpys_constructors(f):
+    for p in ([1.0, -2, 4], [-3.0, 1, 0.5]):
+        x = np.array(p)
+        numpy.testing.assert_allclose(np.jit(f)(x), f(numpy.array(p)))
+        slope = np.jvp(np.jit(f), (x,), (np.ones(3),))[1]
+        numpy.testing.assert_allclose(slope, np.jvp(f, (x,), (np.ones(3),))[1])
+
+
+def test_what_writes_is_refused_still():
+    into = numpy.zeros(3)
+
+    def f(x):
+        if x.sum() > 0:
+            numpy.copyto(into, 1.0)
+        return x
+
+    with pytest.raises(TypeError, match="calls `copyto`"):
+        np.jit(f)(np.ones(3))

@@ -17,6 +17,7 @@ from lazynp.transforms.control._calls import (
     is_rewritten,
     is_users,
     transplanted,
+    wrappers,
 )
 from lazynp.transforms.control._choice import (
     and_,
@@ -86,5 +87,5 @@ __all__ = [
     "bounds_only", "changed", "closed", "converted", "copied", "fresh", "front_of", "inner_codes",
     "is_rewritten", "is_users", "jumps", "kept_inside", "left_behind", "names", "opened", "place",
     "plain_of", "plainer", "pythons", "session", "transplanted", "undecided", "user_line",
-    "whole_tree",
+    "whole_tree", "wrappers",
 ]  # fmt: skip

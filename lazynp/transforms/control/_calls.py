@@ -17,7 +17,14 @@ import math
 import os
 import sysconfig
 from collections.abc import Callable
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -53,6 +60,7 @@ _PLACES = tuple(
 )
 # by identity of the code; the entry keeps it alive
 _rewritten: Memo[tuple[int, bool], tuple[CodeType, CodeType | None]] = Memo("rewritten", 4096)
+wrappers: set[CodeType] = set()  # of functions of lazynp's that only call the user's
 _users: Memo[str, bool] = Memo("files of users", 4096)
 
 
@@ -84,7 +92,7 @@ def converted(function: Any, always: bool = False) -> Any:
     function = plain_of(function)
     if not isinstance(function, FunctionType):
         return _callable_object(function, always)
-    if (function.__module__ or "").startswith("lazynp.transforms."):
+    if _transforms(function) or function.__code__ in wrappers:
         return _inside(function, always)
     code = _code_of(function, always)
     if code is None:
@@ -161,7 +169,7 @@ def _remade(function: FunctionType, code: CodeType, closure: tuple[CellType, ...
 
 
 def _inside(function: FunctionType, always: bool) -> FunctionType:
-    """A transformed function, `grad(f)`, with its f converted."""
+    """A transformed function, `grad(f)`, or an adopted one, with its f converted."""
     cells = function.__closure__ or ()
     made, same = [], True
     for cell in cells:
@@ -251,7 +259,8 @@ def _calls_users(function: FunctionType, node: ast.AST) -> bool:
         except (KeyError, ValueError):
             return f.id in {"map", "filter"}  # another builtin, or unbound
         if isinstance(value, FunctionType):
-            return is_users(value.__code__) or _transforms(value) or _is_mapping(value)
+            users = is_users(value.__code__) or value.__code__ in wrappers
+            return users or _transforms(value) or _is_mapping(value)
         if isinstance(value, np.vectorize) or value is math or id(value) in STANDING:
             return True  # its functions take traced numbers only where they are replaced
         name = value.__name__ if isinstance(value, type(np)) else type(value).__module__
@@ -281,7 +290,7 @@ _READING = {
 }  # fmt: skip
 _WRITING = {"sort", "fill", "put", "partition", "resize", "itemset", "setfield", "setflags",
             "byteswap", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis",
-            "shuffle"}  # fmt: skip
+            "shuffle", "fromfile"}  # fmt: skip
 _GIVING_COPIES = {"sort", "partition"}  # as functions; as methods they write the array
 
 
@@ -440,11 +449,8 @@ def _is_pure(function: Any) -> bool:
         return type(of) in (tuple, str, bytes, frozenset) or name in _READING or may_change(of)
     if type(function) is BuiltinFunctionType and of is builtins:
         return function in _BUILTINS
-    if type(function) is BuiltinFunctionType and of is math:
-        return True
-    known = module.partition(".")[0] in PURE
-    writes = name in _WRITING - _GIVING_COPIES
-    return known and ".random" not in module and not writes and of is None
+    known = module.partition(".")[0] in PURE and (of is None or isinstance(of, ModuleType))
+    return known and ".random" not in module and name not in _WRITING - _GIVING_COPIES
 
 
 def _has_state(function: Any) -> bool:

@@ -192,11 +192,7 @@ def _log_normal(x: Any, mean: Any, cov: Any) -> Any:
         raise ValueError(f"Array 'mean' must be a vector of length {dim}.")
     if cov.shape != (dim, dim):
         raise ValueError(f"Array 'cov' must be square and fit the mean, got {cov.shape}")
-    if x.ndim == 0:
-        x = x[None, None]
-    elif x.ndim == 1:
-        x = x[:, None] if dim == 1 else x[None, :]
-    x, mean, cov = inexact(x, mean, cov)
+    x, mean, cov = inexact(_points(x, dim), mean, cov)
     factor = np.linalg.cholesky(cov)
     columns = (x - mean)[..., None]
     factors, columns = stacked(factor, columns)
@@ -205,6 +201,13 @@ def _log_normal(x: Any, mean: Any, cov: Any) -> Any:
     logs = np.log(np.diagonal(factor)).sum()
     out = -(dim * HALF_LOG_TAU) - logs - 0.5 * (white * white).sum(-1)
     return out.squeeze()[()]
+
+
+def _points(x: Any, dim: int) -> Any:
+    """One point in each row."""
+    if x.ndim == 0:
+        return x[None, None]
+    return x if x.ndim > 1 else x[:, None] if dim == 1 else x[None, :]
 
 
 def normal_of_vectors(logarithm: bool) -> Callable[..., Any]:
@@ -233,6 +236,22 @@ class FrozenNormal:
 
     def pdf(self, x: Any) -> Any:
         return np.exp(self.logpdf(x))
+
+
+def density_of_frozen(logarithm: bool) -> Callable[..., Any]:
+    """`logpdf` and `pdf` of a `multivariate_normal(mean, cov)` of SciPy's own."""
+
+    def method(self: Any, x: Any) -> Any:
+        cov = self.cov_object
+        if cov.rank < self.dim:
+            refuse("multivariate_normal", "a singular cov")
+        white = cov.whiten(numpy.eye(self.dim))
+        x, mean, white = inexact(_points(np.asarray(x), self.dim), self.mean, white)
+        squares = (((x - mean) @ white) ** 2).sum(-1)
+        value = (-(self.dim * HALF_LOG_TAU) - 0.5 * (float(cov.log_pdet) + squares)).squeeze()[()]
+        return value if logarithm else np.exp(value)
+
+    return method
 
 
 def frozen_normal(

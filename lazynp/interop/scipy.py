@@ -145,6 +145,10 @@ METHODS: dict[str, dict[str, Function]] = {
         "pdf": stats.normal_of_vectors(False),
         "__call__": stats.frozen_normal,
     },
+    "scipy.stats._multivariate:multivariate_normal_frozen": {
+        "logpdf": stats.density_of_frozen(True),
+        "pdf": stats.density_of_frozen(False),
+    },
     "scipy.stats._multivariate:dirichlet_gen": {
         "logpdf": stats.log_dirichlet,
         "pdf": stats.dirichlet_density,

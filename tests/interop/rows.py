@@ -50,6 +50,10 @@ def _gauge(v: Any) -> Any:
     return (v * v.conj()).real
 
 
+FROZEN = scipy.stats.multivariate_normal([0.1, 0.2, -0.3], S[:3, :3])
+FACTORED = scipy.stats.multivariate_normal(
+    [0.1, 0.2, -0.3], scipy.stats.Covariance.from_cholesky(numpy.linalg.cholesky(S[:3, :3]))
+)
 BANDS = _rng.normal(size=(4, 4)) + numpy.array([0, 5.0, 0, 0])[:, None]
 
 LINALG: dict[str, Callable[[Any], Any]] = {
@@ -384,6 +388,10 @@ STATS: dict[str, Callable[[Any], Any]] = {
     "multivariate_normal.logpdf": lambda x: st.multivariate_normal.logpdf(x, x * 2, _s(x)),
     "multivariate_normal.pdf": lambda x: st.multivariate_normal.pdf(_r(x)[:, :2], x[:2]),
     "multivariate_normal frozen": lambda x: st.multivariate_normal(x, _s(x)).logpdf(M),
+    "multivariate_normal frozen before": lambda x: FROZEN.pdf(_r(x)),
+    "multivariate_normal frozen, log": lambda x: FROZEN.logpdf(x[1:] * 2),
+    "multivariate_normal frozen, of a factor": lambda x: FACTORED.logpdf(x[:3]),
+    "multivariate_normal frozen, of numbers": lambda x: st.multivariate_normal(0.3, 2.0).pdf(x),
     "multivariate_normal 1": lambda x: st.multivariate_normal.logpdf(x, cov=x[0]),
     "multivariate_normal diagonal": lambda x: st.multivariate_normal.logpdf(_r(x), x[:3], x[1:]),
 }

@@ -18,7 +18,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray as Ours
 from lazynp._avals import Aval, Shape, aval_of
-from lazynp._extents import stand_in
+from lazynp._extents import mapped, stand_in
 from lazynp._memo import cached
 from lazynp._node import VALUE
 from lazynp._sizes import sized
@@ -97,6 +97,23 @@ def are_same(x: Array, y: Any) -> bool:
         return False
     places = [(v.strides, v.__array_interface__["data"][0]) for v in layouts(x, y)]
     return places[0] == places[1]
+
+
+_WORK = 10_000  # candidates that a search for common elements looks at
+
+
+def are_apart(x: Array, y: Array) -> bool:
+    """Whether two views of one owner are known to have no element in common."""
+    steps = [s for a in (x, y) if a._base is not None for s in a._path]
+    unknown: list[Any] = [n for s in steps for n in getattr(s, "starts", ()) if type(n) is list]
+    shapes = [a.aval.shape for a in (x, y, x._owner())]
+    mapped((*shapes, *[getattr(s, "index", ()) for s in steps]), unknown.append)
+    if unknown:
+        return False
+    try:
+        return not np.shares_memory(*layouts(x, y), max_work=_WORK)
+    except np.exceptions.TooHardError:
+        return False
 
 
 def owner_layout(shape: Shape, dtype: np.dtype[Any], order: Any) -> NDArray:

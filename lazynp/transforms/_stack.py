@@ -39,7 +39,7 @@ from lazynp._node import (
 )
 from lazynp._plan_jaxpr import cast_scalar
 from lazynp._recorder import elsewhere, local
-from lazynp._strides import writeable
+from lazynp._strides import are_apart, writeable
 from lazynp._trace import check_bounds, interpreting
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise, shaping
@@ -380,7 +380,7 @@ def refuse_shared(
         if handle._node is node or owners[i] is None:
             continue
         for k, owner in enumerate(owners):
-            if k != i and owner is owners[i]:
+            if k != i and owner is owners[i] and not are_apart(arguments[i], arguments[k]):
                 raise ValueError(
                     f"{what}: leaf {i} of the arguments is written in place, and shares memory "
                     f"with leaf {k}, which the write would not change; pass a copy of one of them"

@@ -275,6 +275,48 @@ def test_arguments_that_share_memory_are_not_written_unnoticed() -> None:
     assert grad(lambda a, b: (a * b).sum(), (0, 1))(x, x)[0].tolist() == START.tolist()
 
 
+APART = {
+    "halves": lambda x: (x[:3], x[3:]),
+    "every second": lambda x: (x[::2], x[1::2]),
+    "backwards": lambda x: (x[2::-1], x[5:2:-1]),
+    "rows": lambda x: (x.reshape(2, 3)[0], x.reshape(2, 3)[1]),
+    "columns": lambda x: (x.reshape(3, 2)[:, 0], x.reshape(3, 2).T[1]),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_views_of_one_array_that_have_nothing_in_common(name):
+    views = APART[name]
+
+    def f(a, b):
+        a *= 2
+        b[0] += a[1]
+        return (a * b * b).sum()
+
+    for transformed in (grad(f, (0, 1)), jit(grad(f, (0, 1)))):
+        for _ in range(40):  # a kept program serves later calls
+            x, y = np.array(START), np.array(START)
+            got = transformed(*views(x))
+            a, b = [v.copy() for v in views(y)]
+            wanted = grad(f, (0, 1))(a, b)
+            for g, w in zip(got, wanted, strict=True):
+                numpy.testing.assert_allclose(g, w)
+            for g, w in zip(views(x), (a, b), strict=True):
+                numpy.testing.assert_allclose(g, w)
+    x = np.array(START)
+    tangents = [v * 0 + 1 for v in views(x)]
+    value, slope = jvp(f, views(x), tuple(tangents))
+    a, b = [v.copy() for v in views(np.array(START))]
+    assert value == f(a, b)
+    inside = jit(lambda x: grad(f, (0, 1))(*views(x * 1)))(np.array(START))
+    for g, w in zip(inside, wanted, strict=True):
+        numpy.testing.assert_allclose(g, w)
+    assert float(slope) == pytest.approx(float(sum(w.sum() for w in wanted)))
+    for overlapping in ((x[:3], x[2:5]), (x[::2], x[2:5])):
+        with pytest.raises(ValueError, match="shares memory"):
+            grad(f, (0, 1))(*overlapping)
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_large_captured_arrays_written_one_after_the_other(policy: str) -> None:
     """Operands that are not written are read anew at every call."""

@@ -101,11 +101,18 @@ def begin_watching() -> None:
 class Interned(Generic[K, V]):
     """One object for each key. `table` may be read directly; fill it by `put`.
 
-    before: called before a sweep, to drop references among the objects themselves.
+    before: called before a sweep, to drop references among the objects themselves. alone: it is
+    swept by itself, since memo tables refer to few of its objects.
     """
 
-    def __init__(self, name: str, bound: int = BOUND, before: Callable[[V], None] | None = None):
-        self.name, self.table, self.before = name, {}, before
+    def __init__(
+        self,
+        name: str,
+        bound: int = BOUND,
+        before: Callable[[V], None] | None = None,
+        alone: bool = False,
+    ) -> None:
+        self.name, self.table, self.before, self.alone = name, {}, before, alone
         self.bound = self.least = bound
         _interned.append(self)
 
@@ -114,7 +121,10 @@ class Interned(Generic[K, V]):
     def put(self, key: K, value: V) -> V:
         found = self.table.setdefault(key, value)
         if len(self.table) > self.bound:
-            sweep()
+            if self.alone:
+                self.sweep()
+            else:
+                sweep()
         return found
 
     def sweep(self) -> None:

@@ -75,19 +75,24 @@ class Op:
 
 
 _ops: Interned[Any, Op] = Interned("ops", 1 << 15)
+# Ops that hold programs or functions of the user's. What is made, called and dropped again leaves
+# one behind each time, with all that it refers to: few of them stay if nobody else refers to them.
+_calls: Interned[Any, Op] = Interned("calls of programs", 1 << 9, alone=True)
+_HOLDING = "call", "host"  # kinds of primitives
 
 
 def op_of(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     """The interned op. Raises NumPy's errors, from `explicit` and `abstract`."""
     key = (primitive, ins, *params.items())
+    interned = _calls if primitive.kind in _HOLDING else _ops
     try:
-        return _ops.table[key]
+        return interned.table[key]
     except KeyError:
         for i in ins:
             if type(i) is TracedAval:
                 raise Traced from None
         op = _infer(primitive, params, ins)
-        return op if op.sized else _ops.put(key, op)
+        return op if op.sized else interned.put(key, op)
 
 
 class Traced(Exception):

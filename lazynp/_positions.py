@@ -16,7 +16,7 @@ from lazynp._memo import Memo
 
 _PACKAGE = __file__.rsplit("_positions", 1)[0]
 # By identity, since hashing a code object reads all of it. The entry keeps the code object alive.
-internal: Memo[int, tuple[bool, CodeType]] = Memo("code", 1 << 16)
+internal: Memo[int, tuple[bool, CodeType]] = Memo("code", 1 << 12)
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class _Instructions:
     ends: list[int]
 
 
-_instructions: Memo[int, _Instructions] = Memo("instructions", 1 << 14)
+_instructions: Memo[int, _Instructions] = Memo("instructions", 1 << 12)
 
 
 def _table(code: CodeType) -> _Instructions:

@@ -219,13 +219,13 @@ def on_host(op: Op, operands: tuple[Any, ...]) -> Node:
     return [op, None, value, None, 0]
 
 
-@cached()
+@cached(1 << 8)
 def _has_effects(op: Op) -> bool:
     """Whether it calls host code or checks something."""
     return has_effects(op.primitive, op.params)
 
 
-@cached()
+@cached(1 << 8)
 def only_checks(op: Op) -> bool:
     """Whether it could be compiled apart from its checks."""
     return (

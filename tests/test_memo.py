@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ import lazynp as np
 from lazynp import _memo
 from lazynp._avals import aval_of, interned
 from lazynp._memo import Interned, Memo, cached, forget_all, sizes
+from lazynp._recorder import user_position
 from tests.helpers import POLICIES, fresh_start
 
 
@@ -155,6 +157,48 @@ def test_interned_tables_shrink() -> None:
         aval_of((n, 3), "i2")
         assert len(interned.table) <= interned.bound
     assert interned.bound <= 2 * interned.least  # most were dropped by each sweep
+
+
+def test_jitted_functions_that_nobody_holds_leave_no_operations() -> None:
+    """Those of a few hundred calls stay: their programs may come again."""
+
+    def operations() -> int:
+        found = dict(sizes())
+        return found["ops"] + found["calls of programs"]
+
+    x = np.ones(50)
+    np.jit(lambda q: q * 2 + 1)(x)
+    before = operations()
+    for k in range(1600):
+        np.jit(lambda q, k=k: q * 2 + k)(x)  # type: ignore[misc]
+    assert operations() <= before + 520
+
+
+def test_callbacks_that_nobody_holds_are_dropped() -> None:
+    x, alive = np.ones(3), []
+    for _ in range(1600):
+        callback = _Callback()
+        alive.append(weakref.ref(callback))
+        np.pure_callback(callback, x, x)
+    fresh_start()  # nothing is pending
+    gc.collect()
+    assert sum(ref() is not None for ref in alive) <= 1100
+
+
+class _Callback:
+    def __call__(self, x: Any) -> Any:
+        return x
+
+
+def test_code_that_nobody_holds_is_dropped() -> None:
+    """The cells of a notebook, each of which is another code object."""
+    alive = []
+    for k in range(9000):
+        names: dict[str, Any] = {"user_position": user_position}
+        exec(f"def f():\n    return user_position(), {k}", names)
+        names["f"]()
+        alive.append(weakref.ref(names["f"].__code__))
+    assert sum(ref() is not None for ref in alive) <= 4200
 
 
 MET: dict[str, Callable[[Any], Any]] = {

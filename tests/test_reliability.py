@@ -266,6 +266,40 @@ def test_a_daemon_thread_is_joined_at_the_end() -> None:
     assert said == "joined True 3.0\n"
 
 
+def test_the_process_ends_while_a_thread_makes_a_client() -> None:
+    """The exit handler waits for a thread that is there, and none begins after it."""
+    said = run("""
+        import atexit, threading, time
+
+        def end():  # called after the handler, as it was registered before
+            print(*seen)
+            seen.clear()
+            going.set()
+            time.sleep(0.3)
+            print(*seen, flush=True)
+
+        atexit.register(end)
+        from lazynp.lowering import _runtime
+
+        def make(platform, alone):
+            seen.append("begins")
+            time.sleep(0.5)
+            seen.append("ends")
+
+        def late():
+            going.wait()
+            _runtime.has_room("another")
+
+        seen, going = [], threading.Event()
+        _runtime.Backend = make
+        threading.Thread(target=late, daemon=True).start()
+        threading.Thread(target=_runtime.has_room, daemon=True).start()
+        while not seen:
+            time.sleep(0.01)
+    """)
+    assert said == "begins ends\n\n"
+
+
 @pytest.mark.skipif(not BUILT, reason="without the C part, such a process dies by SIGABRT")
 def test_the_process_ends_while_a_thread_compiles() -> None:
     """With its exit code. The thread comes out of XLA while the interpreter shuts down."""

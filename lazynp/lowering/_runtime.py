@@ -117,6 +117,8 @@ def backend(platform: str = "cpu", alone: bool = True) -> Backend:
 
 def has_room(platform: str = "cpu") -> bool:
     """Whether the system would give a compiler the memory it takes."""
+    if _closing.closing:
+        _closing.keep_out()
     try:
         backend(platform)
         room_for_compiling("")
@@ -290,10 +292,14 @@ class Executable:
 
     def optimised(self) -> str:
         """The optimised program."""
+        if _closing.closing:
+            _closing.keep_out()
         return _compat.optimised(self._loaded)
 
     def memory(self) -> Any:
         """What XLA tells of the memory that a run takes."""
+        if _closing.closing:
+            _closing.keep_out()
         return self._loaded.get_compiled_memory_stats()
 
     def brought(self, buffer: Any) -> Any:
@@ -358,7 +364,10 @@ def _compiled(
     return loaded
 
 
-_closing.is_door(put, host, Executable.run, compile_text, _compiled)
+_closing.is_door(
+    has_room, put, host, Executable.run, Executable.optimised, Executable.memory, compile_text,
+    _compiled,
+)  # fmt: skip
 
 
 def _from_disk(here: Backend, key: bytes) -> Any:

@@ -52,6 +52,8 @@ def client_of(platform: str) -> Any:
     """The client with all devices of a platform."""
     if is_forked():
         refuse_fork()
+    if _closing.closing and platform not in _clients:
+        _closing.keep_out()
     with _lock:
         if platform not in _clients:
             if platform == "cpu":
@@ -69,6 +71,8 @@ def client_of(platform: str) -> Any:
 
 def group_client(*given: Any) -> tuple[Any, Any]:
     """See `_compat.group_client`."""
+    if _closing.closing:
+        _closing.keep_out()
     made = _compat.group_client(*given)
     _closing.holds(made[0].live_arrays)
     note_client()
@@ -252,6 +256,8 @@ def parts_of(buffer: Any) -> list[tuple[int, np.ndarray[Any, Any]]]:
     """The parts of a buffer on this process' devices, with the positions of these."""
     if getattr(buffer.aval, "layout", None) is None:
         return [(0, host(buffer))]
+    if _closing.closing:
+        _closing.keep_out()
     return list(zip(buffer.aval.place.mine, _compat.parts_of(buffer), strict=True))
 
 
@@ -486,4 +492,4 @@ def _compiled(text: str, place: Place, jaxpr: Jaxpr) -> tuple[Any, bool]:
     return loaded, False
 
 
-_closing.is_door(Place.put, Spread.run, compile_spread)
+_closing.is_door(client_of, group_client, gathered, parts_of, Place.put, Spread.run, compile_spread)

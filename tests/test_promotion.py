@@ -489,6 +489,33 @@ def test_it_is_the_same_function_to_whoever_looks() -> None:
     assert f.__code__ is hot.code
 
 
+def test_a_front_lies_on_the_first_line() -> None:
+    """So tracers and coverage see each other line once, as often as Python runs it."""
+
+    def f(x):
+        # nothing runs here
+        y = x * 2
+        return y + 1
+
+    first = f.__code__.co_firstlineno
+    warm(f, "four")
+    lines = []
+
+    def trace(frame: types.FrameType, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename == __file__:
+            lines.append((event, frame.f_lineno - first))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        f(np.array([1.0, 2.0]))
+    finally:
+        sys.settrace(before)
+    assert {line for _, _, line in f.__code__.co_lines()} == {first}
+    assert [x for x in lines if x[1]] == [("line", 2), ("line", 3), ("return", 3)]
+
+
 def test_defaults_and_positional_only_parameters() -> None:
     hot = front(with_defaults)
     for _ in range(4):

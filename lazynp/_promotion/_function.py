@@ -178,8 +178,8 @@ def _calling(door: _Door, code: CodeType) -> CodeType | None:
 
 
 def _on_one_line(units: int) -> bytes:
-    """The table of lines of that many code units, all on the first line of their code. So tracers and
-    tracebacks find no other line of the function in its front.
+    """The table of lines of that many code units, all on the first line of their code. So tracers
+    and tracebacks find no other line of the function in its front.
     """
     counts = [min(8, units - k) for k in range(0, units, 8)]
     return b"".join([bytes([0x80 | _NO_COLUMNS << 3 | n - 1, 0]) for n in counts])

@@ -64,7 +64,7 @@ from lazynp.transforms.control._state import (
     undecided,
     user_line,
 )
-from lazynp.transforms.control._tables import item, place
+from lazynp.transforms.control._tables import cut, item, place
 from lazynp.transforms.control._trees import copied
 
 
@@ -74,7 +74,7 @@ class _Operators:
 
 for _function in (
     absent, and_, arithmetic, assert_, augmented, branch, call, call_or_none, catches, catching,
-    caught, chain, changed, choose, counted, depth, equals, for_, fresh, item, load, message,
+    caught, chain, changed, choose, counted, cut, depth, equals, for_, fresh, item, load, message,
     not_, or_, own, present, raised, reduced, result, sequence, summed, surely, tested, text,
     unary, while_, within,
 ):  # fmt: skip

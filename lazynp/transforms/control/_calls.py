@@ -340,9 +340,14 @@ def call(function: Any) -> Any:
             return functools.partial(_looking, function)
         if session.strict is not None and function in (getattr, hasattr):
             return functools.partial(_asking, function)
-        if function in (list, dict, set):
+        if function in (list, dict, set) or _copies(function):
             return lambda *a, **k: operators[0].fresh(function(*a, **k))
     return making(function) or function if isinstance(function, type) else function
+
+
+def _copies(function: Any) -> bool:
+    of = getattr(function, "__self__", None)
+    return type(of) in (list, dict, set) and function.__name__ == "copy"
 
 
 def call_or_none(function: Any) -> Any:

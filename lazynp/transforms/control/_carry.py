@@ -24,7 +24,7 @@ from lazynp.transforms.control._aliases import (
     protect,
 )
 from lazynp.transforms.control._growing import Growth
-from lazynp.transforms.control._joining import apart, lossy, settles
+from lazynp.transforms.control._joining import apart, lossy, mixed, settles
 from lazynp.transforms.control._known import python_number
 from lazynp.transforms.control._places import MOST, Place, arrays_in
 from lazynp.transforms.control._records import Record, closed, is_frozen, opened
@@ -392,7 +392,8 @@ class Carry:
                 raise OtherType(f"line {self.line}: `{n}` changes shape: {a.shape} and {b.shape}")
             dtype = settles(a, b)
             final = dtype or b.dtype
-            why = lossy(x, a, final) or lossy(y, b, final) or apart(a, b, final)
+            why = mixed(getattr(self.cells[n], "of", v), a, b)
+            why = why or lossy(x, a, final) or lossy(y, b, final) or apart(a, b, final)
             if why:
                 raise OtherType(f"line {self.line}: `{n}` {why}")
             if dtype is not None and not self.joining:

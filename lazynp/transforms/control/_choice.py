@@ -43,7 +43,13 @@ from lazynp.transforms.control._aliases import (
     refuse_aliases,
 )
 from lazynp.transforms.control._divided import decided
-from lazynp.transforms.control._joining import apart, are_mixed_bools, common_dtype, lossy
+from lazynp.transforms.control._joining import (
+    apart,
+    are_mixed_bools,
+    common_dtype,
+    lossy,
+    mixed,
+)
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import check_with_message, raised
 from lazynp.transforms.control._places import new_places, noting
@@ -238,7 +244,15 @@ def _decided(
     refuse_aliases(sides, cells, names, written, line)
     made, optional = sides[0].made | sides[1].made, optional_of(then, other)
     plan = [
-        _joined(n, a, b, line, made | alone.get(n, set()), n in optional or maybe)
+        _joined(
+            n,
+            a,
+            b,
+            line,
+            made | alone.get(n, set()),
+            n in optional or maybe,
+            getattr(cells.get(n), "of", None),
+        )
         for n, a, b in zip([_VALUE, *names], *(s.described for s in sides), strict=True)
     ]
     wanted = [slot for part in plan for slot in part[1]]
@@ -348,10 +362,12 @@ _Rebuilt = tuple[Callable[[Any], Any], list[Any]]
 
 
 def _joined(
-    name: str, first: Any, second: Any, line: int, made: set[int], optional: bool = False
-) -> _Rebuilt:
+    name: str, first: Any, second: Any, line: int, made: set[int], optional: bool = False,
+    of: Any = None,
+) -> _Rebuilt:  # fmt: skip
     """How to rebuild one value, and its slots: place in each branch, aval, class of the handle.
-    made: the lists and dicts that the branches have made. optional: it may be None.
+    made: the lists and dicts that the branches have made. optional: it may be None. of: what it is
+    an element of.
     """
     a, b = first[0], second[0]
     if name == VALUE and all(x is None or x is UNBOUND for x in (a, b)):
@@ -383,7 +399,8 @@ def _joined(
                 "on it"
             )
         aval = _common(p[1], q[1], name, line)
-        why = lossy(x, p[1], aval.dtype) or lossy(y, q[1], aval.dtype)
+        why = mixed(a if of is None else of, p[1], q[1])
+        why = why or lossy(x, p[1], aval.dtype) or lossy(y, q[1], aval.dtype)
         why = why or apart(p[1], q[1], aval.dtype)
         if why:
             raise CannotStage(

@@ -11,6 +11,7 @@ from lazynp._quiet import quietly
 from lazynp.transforms.control._state import session
 
 _ORDER = "biufc"
+_NUMBERS = {np.dtype(t): t.__name__ for t in (bool, int, float, complex)}
 
 
 def common_dtype(a: Aval, b: Aval) -> np.dtype[Any]:
@@ -59,6 +60,16 @@ def apart(a: Aval, b: Aval, dtype: np.dtype[Any]) -> str:
 def are_mixed_bools(a: Aval, b: Aval) -> bool:
     """Whether one is a bool of Python's and one of NumPy's. Sums of them differ, and `is True`."""
     return a.dtype.kind == b.dtype.kind == "b" and a.weak is not b.weak
+
+
+def mixed(of: Any, a: Aval, b: Aval) -> str:
+    """Why these must not become one element of a list: the caller would find another type. of: what
+    holds it.
+    """
+    if session.strict is None or type(of) is not list or (a.weak, a.dtype) == (b.weak, b.dtype):
+        return ""
+    first, second = [_NUMBERS.get(x.dtype, x.dtype) if x.weak else x.dtype for x in (a, b)]
+    return f"holds {first} on one path and {second} on another, and is in a list"
 
 
 def settles(a: Aval, b: Aval) -> np.dtype[Any] | None:

@@ -20,6 +20,7 @@ from lazynp.transforms.control._places import changes_in_place
 from lazynp.transforms.control._sharing import refuse_merged
 from lazynp.transforms.control._state import (
     CannotStage,
+    fresh,
     kind,
     may_change,
     pythons,
@@ -135,6 +136,7 @@ _IN_PLACE = {
 }  # fmt: skip
 _UNARY = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _DIVISIONS = {"Div", "FloorDiv", "Mod"}
+_OF_LISTS = {list, int, bool}  # operands of which lists make new ones
 _LARGE, _STEP = 2**63, 2**31
 
 
@@ -150,7 +152,8 @@ def arithmetic(name: str, a: Any, b: Any, line: int) -> Any:
             if name in _DIVISIONS or name == "Pow":
                 a, b = _guarded(name, a), _guarded(name, b)
             return _pythons(_PLAIN[name](a, b))
-    return _PLAIN[name](a, b)
+    out = _PLAIN[name](a, b)
+    return fresh(out) if type(out) is list and {type(a), type(b)} <= _OF_LISTS else out
 
 
 def unary(name: str, x: Any) -> Any:

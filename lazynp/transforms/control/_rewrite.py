@@ -376,6 +376,9 @@ class _Expressions(ast.NodeTransformer):
             node.value = self._call(node, "changed", node.value, ast.Constant(node.lineno), *names)
         elif isinstance(node, ast.Subscript) and may_be_number(node.slice):
             return self._call(node, "item", node.value, node.slice)
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            ends = [node.slice.lower, node.slice.upper, node.slice.step]
+            return self._call(node, "cut", node.value, *(e or ast.Constant(None) for e in ends))
         return node
 
     visit_Subscript = visit_Attribute

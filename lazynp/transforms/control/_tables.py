@@ -17,6 +17,7 @@ from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control._letters import Letter, codes
 from lazynp.transforms.control._state import (
     CannotStage,
+    fresh,
     numeric,
     pythons,
     session,
@@ -56,6 +57,12 @@ def item(x: Any, index: Any, of: Any = None) -> Any:
     return pythons(found, found.dtype) if weak else found
 
 
+def cut(x: Any, lower: Any, upper: Any, step: Any) -> Any:
+    """`x[lower:upper:step]`"""
+    out = x[lower:upper:step]
+    return fresh(out) if type(x) is list else out
+
+
 def _entry(x: dict[Any, Any], index: Any) -> Any:
     """`x[index]` of a dict of numbers whose keys are ints."""
     if index.ndim or index.dtype.kind not in "iu" or not x or {type(k) for k in x} != {int}:
@@ -74,6 +81,11 @@ def _entry(x: dict[Any, Any], index: Any) -> Any:
 def place(x: list[Any], index: Any, value: Any) -> None:
     """`x[index] = value`, where the index is traced: each element may be the one."""
     table = _table([*x, value])
+    if table is None and session.strict is not None and all(map(_is_number, [*x, value])):
+        raise CannotStage(
+            "a list of numbers gets one of another type at a traced index: begin it with numbers "
+            "of that type (`float(v)`, or `[np.float64(0)] * n`), or use an array"
+        )
     if table is None or index.ndim or index.dtype.kind not in "iu":
         raise CannotStage("a list gets something at a traced index, and holds other than numbers")
     values, weak = table
@@ -81,6 +93,10 @@ def place(x: list[Any], index: Any, value: Any) -> None:
     made[_place(index, len(x), "list assignment")] = values[-1]
     parts = [made[k] for k in range(len(x))]
     x[:] = [pythons(v, v.dtype) if weak else v for v in parts]
+
+
+def _is_number(x: Any) -> bool:
+    return numeric(x) and not getattr(x, "ndim", 0)
 
 
 def _place(index: Any, count: int, of: str) -> Any:
@@ -117,7 +133,7 @@ def _table(x: Any) -> tuple[Any, bool] | None:
     mixed = session.strict is None and kinds == {int, float}
     if mixed and all(type(v) is float or abs(v) <= 2**53 for v in x):
         x = list(map(float, x))  # as a variable that is one or the other
-    elif kinds in ({int}, {float}, {complex}):
+    elif kinds in ({int}, {float}, {complex}, {bool}):
         if int in kinds and not all(-(2**63) <= v < 2**63 for v in x):
             return None
         return new_array(argument_node(np.array(x))), True
@@ -127,8 +143,6 @@ def _table(x: Any) -> tuple[Any, bool] | None:
     weak = all(a.weak for a in avals)
     dtype = _joined(avals)
     if dtype is None or any(a.shape for a in avals):
-        return None
-    if weak and dtype.kind == "b":
         return None
     parts = [shaping.reshape(_plain(v, dtype), shape=(1,)) for v in x]
     return shaping.concatenate(*parts, axis=0), weak

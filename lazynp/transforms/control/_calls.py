@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._errstate import errstate
 from lazynp._memo import Memo
 from lazynp.transforms.control._affected import is_affected
 from lazynp.transforms.control._letters import Letter
@@ -335,6 +336,8 @@ def call(function: Any) -> Any:
     if session.depth:
         if session.growth is not None and getattr(function, "__name__", "") == "append":
             session.growth.meets(getattr(function, "__self__", None))
+        if function is errstate and session.strict is not None:
+            return _ignoring
         _check(function)
         if type(function) in (BuiltinFunctionType, type) and function in _LOOKING:
             return functools.partial(_looking, function)
@@ -343,6 +346,13 @@ def call(function: Any) -> Any:
         if function in (list, dict, set) or _copies(function):
             return lambda *a, **k: operators[0].fresh(function(*a, **k))
     return making(function) or function if isinstance(function, type) else function
+
+
+def _ignoring(*args: Any, **kwargs: Any) -> Any:
+    """`np.errstate` that only ignores errors, as programs do."""
+    if args or not kwargs or "call" in kwargs or {*map(str, kwargs.values())} != {"ignore"}:
+        _check(errstate)
+    return errstate(**kwargs)
 
 
 def _copies(function: Any) -> bool:

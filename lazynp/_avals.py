@@ -72,7 +72,7 @@ def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
     """The unique `Aval` of this shape (a tuple of ints) and dtype."""
     try:
         aval = interned.table[shape, dtype, weak]
-        if aval.device or aval.dtype is dtype:
+        if aval.device or aval.dtype is dtype or _has_no_parts(dtype):
             return aval
     except KeyError:
         pass
@@ -93,6 +93,11 @@ def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
 
 
 _PLAIN = frozenset({int})
+
+
+def _has_no_parts(dtype: Any) -> bool:
+    """Whether dtypes equal to this one are alike. (NumPy makes one for each array of text.)"""
+    return isinstance(dtype, np.dtype) and dtype.char in "SUOMm" and dtype.metadata is None
 
 
 def _new_aval(shape: Shape, dtype: np.dtype[Any], weak: bool) -> Aval:

@@ -185,6 +185,8 @@ def order_of_strides(value: NDArray) -> Order | None:
         return None
     if value.flags.f_contiguous:
         return fortran_order(value.ndim)
+    if value.ndim == 1:
+        return None
     return named(sorted(range(value.ndim), key=lambda i: -abs(value.strides[i])))
 
 

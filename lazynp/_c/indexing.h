@@ -415,12 +415,34 @@ static PyObject *index_list(PyObject *index)
     return new;
 }
 
-/* NumPy's form of an index that is an array of numbers, or a list of integers, new. NULL: forward, or
-   an error. */
+/* The numbers of a range as an array, new. NULL: forward, or an error. */
+static PyObject *index_range(PyObject *index)
+{
+    PyObject *first = PyObject_GetAttrString(index, "start"), *out = NULL;
+    PyObject *by = PyObject_GetAttrString(index, "step");
+    Py_ssize_t n = PyObject_Size(index);
+    long long value, step, last;
+    if (first && by && n > 0 && as_integer(first, &value) && as_integer(by, &step) &&
+        !OVERFLOWS(mul, n - 1, step, &last) && !OVERFLOWS(add, last, value, &last))
+        out = PyArray_SimpleNew(1, &n, NPY_INTP);
+    else
+        PyErr_Clear(); /* a range may have more numbers than `Py_ssize_t` */
+    npy_intp *data = out ? PyArray_DATA((PyArrayObject *)out) : NULL;
+    for (Py_ssize_t i = 0; out && i < n; i++)
+        data[i] = (npy_intp)(value + i * step);
+    Py_XDECREF(first);
+    Py_XDECREF(by);
+    return out;
+}
+
+/* NumPy's form of an index that is an array of numbers, a list of integers or a range, new. NULL:
+   forward, or an error. */
 static PyObject *index_array(PyObject *index)
 {
     if (PyList_CheckExact(index))
         return index_list(index);
+    if (PyRange_Check(index))
+        return index_range(index);
     PyObject *node = is_array(index) ? node_of(index) : NULL;
     PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : index;
     if (!is_memory(value) || PyArray_NDIM((PyArrayObject *)value) == 0)

@@ -157,6 +157,19 @@ static inline int as_complex(PyObject *x, npy_cdouble *value)
     return 1;
 }
 
+/* Store a number of NumPy's that has the type of the memory. 0: Python stores it. */
+static int store_same(PyArrayObject *memory, char *at, PyObject *value)
+{
+    if (!PyArray_IsScalar(value, Number) || !is_number_type(PyArray_TYPE(memory)))
+        return 0;
+    PyArray_Descr *type = PyArray_DescrFromScalar(value);
+    int same = type && type->type_num == PyArray_TYPE(memory);
+    if (same)
+        PyArray_ScalarAsCtype(value, at);
+    Py_XDECREF(type);
+    return same;
+}
+
 /* Store one element, if NumPy would without a warning or an error. 0: Python stores it. */
 static int store_number(PyArrayObject *memory, char *at, PyObject *value)
 {
@@ -207,7 +220,14 @@ static int store_number(PyArrayObject *memory, char *at, PyObject *value)
     X(NPY_USHORT, npy_ushort, 0, NPY_MAX_USHORT)
     X(NPY_UBYTE, npy_ubyte, 0, NPY_MAX_UBYTE)
 #undef X
-    default: return 0;
+    case NPY_ULONG:
+        if (!as_integer(value, &integer) && !as_truth(value, &integer))
+            return store_same(memory, at, value);
+        if (integer < 0)
+            return 0;
+        *(npy_ulong *)at = (npy_ulong)integer;
+        return 1;
+    default: return store_same(memory, at, value);
     }
 }
 

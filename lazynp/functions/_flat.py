@@ -11,6 +11,8 @@ from lazynp._array import Array, NDArray, from_host, new_array
 from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._extents import known_empty
 from lazynp._flush import host_value
+from lazynp._node import VALUE
+from lazynp._recorder import staged
 from lazynp._strides import may_write
 from lazynp.functions import manipulation
 from lazynp.functions._arguments import converted
@@ -19,6 +21,7 @@ from lazynp.functions._checks import traced
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._host import host_call, to_host
 from lazynp.functions._operands import as_array
+from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import host_index, write_into
 
 
@@ -56,6 +59,10 @@ class flatiter:
 
     def __getitem__(self, index: Any) -> Any:
         self.index = 0  # as NumPy's iterator, which starts again
+        if type(index) is int and not staged:
+            element = _present(self.base, index)
+            if element is not None:
+                return element
         lazily = traced(self.base, index)
         if lazily or _is_native(index):
             try:
@@ -132,6 +139,16 @@ class flatiter:
 
     def __ge__(self, other: Any) -> Any:
         return _compared(operator.ge, self, other)
+
+
+def _present(x: Array, index: int) -> Any:
+    """An element of available memory in C order; else None."""
+    value = x._node[VALUE] if x._base is None and x._order is None else None
+    if type(value) is not np.ndarray or not -value.size <= index < value.size:
+        return None
+    element = value.flat[index]
+    aval = AVALS.get(type(element))
+    return None if aval is None or not value.flags.c_contiguous else scalar(element, aval)
 
 
 def _item(x: Any, index: Any) -> Any:

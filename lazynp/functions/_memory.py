@@ -18,7 +18,7 @@ from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._flush import host_value
-from lazynp._node import CODE, LENT, leaf
+from lazynp._node import CODE, LENT, VALUE, leaf
 from lazynp._recorder import local, staged
 from lazynp._strides import copied_order, in_order, writeable
 from lazynp.functions import rounding
@@ -26,6 +26,7 @@ from lazynp.functions._checks import traced
 from lazynp.functions._construct import copy
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._operands import check_writeable
+from lazynp.functions._scalars import AVALS
 
 
 def _host(self: Array) -> Any:
@@ -181,7 +182,14 @@ def _setfield(self: Array, val: Any, dtype: Any, offset: int = 0) -> None:
 def _of_scalar(name: str) -> Any:
     """A method of NumPy's scalars, called on the value. For attributes, see `_number`."""
 
+    present = {t: function for t in AVALS if (function := getattr(t, name, None)) is not None}
+
     def method(self: Array, *args: Any) -> Any:
+        value = self._node[VALUE]
+        function = present.get(type(value))
+        if function is not None and not staged:
+            out = function(value, *args)
+            return to_device(out) if isinstance(out, np.generic) else out
         function = getattr(type(_host(self)), name, None)
         if function is None and name in ("__ceil__", "__floor__"):  # Python then calls `__float__`
             return getattr(math, name.strip("_"))(float(_host(self)))
@@ -198,7 +206,7 @@ _rounded = _of_scalar("__round__")
 
 def _round(self: Array, ndigits: Any = None) -> Any:
     """Python's `round`: an int, or a Scalar."""
-    if not traced(self):
+    if type(self._node[VALUE]) in AVALS and not staged or not traced(self):
         return _rounded(self) if ndigits is None else _rounded(self, ndigits)
     return int(rounding.round(self)) if ndigits is None else rounding.round(self, ndigits)
 

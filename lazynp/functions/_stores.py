@@ -22,7 +22,7 @@ from lazynp._node import ARGS, CODE, LENT, OP, VALUE, Op, Tracer, aval_of_node, 
 from lazynp._ownership import exclusive, has_own_node, owned
 from lazynp._quiet import quietly
 from lazynp._recorder import local
-from lazynp._steps import Basic
+from lazynp._steps import Basic, Field
 from lazynp._values import there
 from lazynp.functions._index_keys import NOT_BASIC, PLACES, index_key, known_places
 from lazynp.functions._scalars import AVALS
@@ -309,6 +309,8 @@ def is_same_view(self: Array, index: Any, value: Any) -> bool:
             return True
         key = index_key(index)  # arrays among the indices would compare element by element
         return key is not NOT_BASIC and key == index_key(step.index)
+    if type(step) is Field:
+        return type(index) is str and index == step.names
     entry = aval_of_node(self._node).get_memo.get(index_key(index))
     return entry is not None and entry[2] is step
 
@@ -338,7 +340,7 @@ def host_index(index: Any) -> Any:
     items = []
     for item in index:
         t = type(item)
-        if t is NDArray or t is list:
+        if t is NDArray or t is list or t is range:
             item = _index_array(item)
             if item is None:
                 return None
@@ -353,6 +355,8 @@ def _index_array(item: Any) -> Any:
         return _host_operand(item) if item.ndim else None
     if type(item) is ndarray:
         return item if item.ndim else None
+    if type(item) is range and item and all(abs(x) < 2**62 for x in (item[0], item[-1])):
+        return np.arange(item.start, item.stop, item.step)
     if type(item) is not list or not item:
         return None
     kinds = {*map(type, item)}

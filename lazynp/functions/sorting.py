@@ -69,8 +69,13 @@ def _sorted(x: Array, axis: Any) -> Array:
     return in_order(primitives.sort(values, axis=along), None if axis is None else copied_order(x))
 
 
+def _stably(x: np.ndarray, axis: Any = -1, kind: Any = None) -> np.ndarray:
+    _check_kind(kind, None)
+    return x.argsort(axis, "stable")
+
+
 @by_method(
-    partial(np.ndarray.argsort, kind="stable"), 2, without=("kind", "order", "stable"),
+    partial(np.ndarray.argsort, kind="stable"), 2, function=_stably, without=("order", "stable"),
     faster=primitives.stable_order, many=primitives.QUICK_FROM,
 )  # fmt: skip
 def argsort(

@@ -39,6 +39,7 @@ from lazynp.functions._arguments import (
     NO_COPY,
     converted,
     dtype_argument,
+    is_contiguous,
     is_fortran,
     order_argument,
     order_like,
@@ -284,13 +285,20 @@ def _astype(
         unlike = np.empty(0 if self.ndim else (), self.dtype)
         unlike.astype(dtype, casting=casting)  # NumPy's own exception
     if self.dtype == dtype:
-        if not copy:
+        if not copy and _lies_in(self, order):
             return self
         return copy_of(self, order) if self.ndim else _dunder_copy(self)
     if isinstance(self, Scalar) and not on_device(dtype):
         return host_of(self).astype(dtype)  # a string as long as this one, a date, an object
     out = in_order(converted(self, dtype), order_like(self, order))
     return new_scalar(out._read()) if isinstance(self, Scalar) else out
+
+
+def _lies_in(self: Array, order: str) -> bool:
+    """Whether a copy in this order would lie as the array does."""
+    if order == "K" or is_contiguous(self, "C") and order != "F":
+        return True
+    return order != "C" and is_contiguous(self, "F")
 
 
 def _cast_at_once(self: Array, dtype: Any) -> Array | None:

@@ -449,11 +449,15 @@ def _cumulative(
     if not include_initial:
         return accumulate(row, x, axis, dtype, out)
     axis = single_axis(axis, x.ndim, "accumulate")
+    if out is not None:  # whose dtype the sums have, as without the first one
+        places = [slice(None)] * x.ndim
+        accumulate(row, x, axis, dtype, out[(*places[:axis], slice(1, None), *places[axis + 1 :])])
+        out[(*places[:axis], 0, *places[axis + 1 :])] = row.ufunc.identity
+        return out
     result = accumulate(row, x, axis, dtype, None)
     shape = kept_shape(x.shape, (axis,))
     first = shaping.full(row.ufunc.identity, shape=shape, dtype=result.dtype)
-    result = shaping.concatenate(first, result, axis=axis)
-    return store(result, out, "unsafe")
+    return shaping.concatenate(first, result, axis=axis)
 
 
 def cumulative_sum(

@@ -74,16 +74,28 @@ def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
     return aval_of(x.shape, dtype), aval_of(kernel.shape, dtype)
 
 
-def _padded(x: Any, padding: Padding, dilation: Sizes) -> Any:
-    """x with its zeros, between and around the elements."""
-    space = [_spread(n, d) for n, d in zip(x.shape[2:], dilation, strict=True)]
-    low = [max(0, lo) for lo, _ in padding]
-    size = [n + lo + max(0, hi) for n, lo, (_, hi) in zip(space, low, padding, strict=True)]
-    out = np.zeros((*x.shape[:2], *size), x.dtype)
-    put = zip(low, space, dilation, strict=True)
-    out[(..., *[slice(lo, lo + n, d) for lo, n, d in put])] = x
-    cut = zip(padding, size, strict=True)
-    return out[(..., *[slice(max(0, -lo), n - max(0, -hi)) for (lo, hi), n in cut])]
+def _met(
+    size: int, dilation: int, low: int, step: int, start: int, count: int
+) -> tuple[slice, slice] | None:
+    """Which of the results meet an element of x at one place of the window, and which elements.
+    Zeros around and between these are left out: infinity times zero would be nan.
+    """
+    at = np.arange(count) * step + start - low
+    met = np.flatnonzero((at >= 0) & (at < _spread(size, dilation)) & (at % dilation == 0))
+    if not met.size:
+        return None
+    hop = int(met[1] - met[0]) if met.size > 1 else 1
+    first, last = int(at[met[0]]) // dilation, int(at[met[-1]]) // dilation
+    seen = slice(first, last + 1, max(1, hop * step // dilation))
+    return slice(int(met[0]), int(met[-1]) + 1, hop), seen
+
+
+def _line(x: Any, taps: Any, low: int, count: int) -> Any:
+    """The sums in one dimension, all of whose windows touch x."""
+    if low == 0 and count == x.size - taps.size + 1:
+        return np.correlate(x, taps, "valid")
+    before = taps.size - 1 - low
+    return np.correlate(x, taps, "full")[before : before + count]
 
 
 def _reference(
@@ -93,25 +105,32 @@ def _reference(
     """A matrix product for each place in the window; np.correlate if that one call suffices."""
     dtype = np.result_type(x, kernel)
     x, kernel = np.asarray(x, dtype), np.asarray(kernel, dtype)
-    x = _padded(x, padding, dilation)
-    windows = zip(x.shape[2:], kernel.shape[2:], strides, kernel_dilation, strict=True)
-    space = tuple(_windows(n, _spread(k, e), s) for n, k, s, e in windows)
+    axes = list(
+        zip(x.shape[2:], kernel.shape[2:], strides, padding, dilation, kernel_dilation, strict=True)
+    )
+    space = [_windows(_spread(n, d) + sum(pad), _spread(k, e), s) for n, k, s, pad, d, e in axes]
     out = np.zeros((x.shape[0], kernel.shape[0], *space), dtype)
     if not x.size or not kernel.size or not out.size:
         return out
-    if x.size == x.shape[-1] and kernel.size == kernel.shape[-1] and kernel_dilation == (1,):
-        taps = kernel[0, 0].conj() if dtype.kind == "c" else kernel[0, 0]  # bools would become int8
-        line = np.correlate(x[0, 0], taps, "valid")
-        return line[:: strides[0]].reshape(out.shape)
+    if x.size == x.shape[-1] and kernel.size == kernel.shape[-1] == axes[-1][1] and len(axes) == 1:
+        n, k, s, (low, high), d, e = axes[0]
+        if d == e == 1 and 0 <= low < k and 0 <= high < k:
+            taps = kernel[0, 0].conj() if dtype.kind == "c" else kernel[0, 0]  # bools: int8
+            return _line(x[0, 0], taps, low, n + low + high - k + 1)[::s].reshape(out.shape)
     ins, outs = kernel.shape[1], kernel.shape[0] // groups
-    places = list(zip(strides, space, kernel_dilation, strict=True))
     for offset in itertools.product(*map(range, kernel.shape[2:])):
-        seen = [slice(k * e, k * e + _spread(n, s), s) for k, (s, n, e) in zip(offset, places)]
+        met = [
+            _met(n, d, low, s, k * e, count)
+            for k, count, (n, _, s, (low, _), d, e) in zip(offset, space, axes, strict=True)
+        ]
+        if None in met:
+            continue
+        here, seen = zip(*met)  # type: ignore[arg-type]
         for g in range(groups):
             of_x = x[(slice(None), slice(g * ins, (g + 1) * ins), *seen)]
             of_kernel = kernel[(slice(g * outs, (g + 1) * outs), slice(None), *offset)]
             term = np.moveaxis(np.tensordot(of_kernel, of_x, (1, 1)), 0, 1)
-            part = out[:, g * outs : (g + 1) * outs]
+            part = out[(slice(None), slice(g * outs, (g + 1) * outs), *here)]
             (np.logical_or if dtype.kind == "b" else np.add)(part, term, out=part)
     return out
 

@@ -33,6 +33,7 @@ from lazynp.functions._arguments import (
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import copied, created
 from lazynp.functions._foreign import from_foreign
+from lazynp.functions._host import to_host
 from lazynp.functions._likes import as_its_like
 from lazynp.functions._nested import assemble, holds_lazy, of_numbers, of_size, opened
 from lazynp.functions._operands import numpys
@@ -163,9 +164,11 @@ def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, nd
         if isinstance(object, np.ndarray) and not object.flags.writeable:
             out._flags = {"readonly": True}
     elif fresh or dtype is not None:
+        if type(object) in (list, tuple) and any(isinstance(item, Record) for item in object):
+            object = to_host(object)
         value = _make(object, dtype, order=order, **depth)
-        if value.dtype.type is Record:
-            value = value.view(np.dtype((np.void, value.dtype)))
+        if value.dtype.type is Record:  # deeper within
+            value = _make(to_host(object), dtype, order=order, **depth)
         out = new_array(from_host(value, copy=False))
     else:  # someone else may own the memory: make one copy, into aligned memory
         value = np.asarray(object) if not depth else _make(object, **depth)

@@ -43,7 +43,9 @@ class Record(np.void):
         return self._field(self._name(key))[self._index]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._field(self._name(key))[self._index] = value
+        name = self._name(key)
+        self._field(name)[self._index] = value
+        super().__setitem__(name, self._fresh()[name])  # NumPy's C code looks at its own memory
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._fresh())  # type: ignore[call-overload]

@@ -110,3 +110,35 @@ def test_what_others_see_stays() -> None:
     a[1] = (2.5, 3)
     assert before.tolist() == alias.tolist() == [(0.0, 0)] * 3
     assert field.tolist() == [0.0, 2.5, 0.0] and a.tolist()[1] == (2.5, 3)
+
+
+TAKEN: list[Callable[[Any, Any], Any]] = [
+    lambda np, r: np.array([r]), lambda np, r: np.array([[r, r]]), lambda np, r: np.array((r, r)),
+    lambda np, r: np.array([r], dtype=[("x", "f8"), ("y", "i4")]), lambda np, r: np.array(r),
+    lambda np, r: np.stack([r, r]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("take", range(len(TAKEN)))
+def test_arrays_of_records_that_were_written(take: int) -> None:
+    found: list[Any] = []
+    for module in (np, numpy):
+        a = module.zeros(2, dtype=DTYPES["packed"])
+        r = a[0]
+        r["x"] = 5
+        written = seen(TAKEN[take](module, r))
+        a["y"][0] = 7
+        found.append((written, seen(TAKEN[take](module, r))))
+    assert found[0] == found[1]
+
+
+def test_numpys_own_functions_see_what_a_record_got() -> None:
+    a = np.zeros(2, dtype=DTYPES["packed"])
+    r = a[0]
+    r["x"], r[1] = 5, 6
+    for made in (
+        numpy.asarray(r),
+        numpy.array([r])[0],
+        numpy.frombuffer(memoryview(r), a.dtype)[0],
+    ):
+        assert made.tolist() == (5, 6)

@@ -66,12 +66,28 @@ def _writing(name: str) -> Any:
     return write
 
 
+def _showing(name: str) -> Any:
+    """The function of this name; of a masked array, what it shows is NumPy's, as its parts are."""
+    function: Any = globals()[name]
+    numpys = getattr(_numpy, name)
+
+    @_wraps(function)
+    def show(*args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(a, _numpy.MaskedArray) for a in (*args, *kwargs.values())):
+            return numpys(*_to_host(args), **_to_host(kwargs))
+        return function(*args, **kwargs)
+
+    return show
+
+
 _MaskedArray.__name__ = _MaskedArray.__qualname__ = "MaskedArray"
 globals().update(_mirrored(_numpy, __all__))
 globals().update(MaskedArray=_MaskedArray, masked_array=_MaskedArray)
 
 _hook(_numpy.MaskedArray)
 globals().update({name: _writing(name) for name in ("put", "putmask")})
+_PARTS = ("diag", "diagonal", "getdata", "getmask", "getmaskarray")
+globals().update({name: _showing(name) for name in _PARTS})
 
 
 def __getattr__(name: str) -> Any:

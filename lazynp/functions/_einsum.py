@@ -38,7 +38,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     if out is not None and not isinstance(out, (Array, np.ndarray)):
         raise TypeError("keyword parameter out must be an array for einsum")
     arrays, form = _arrays(operands)
-    if needs_host(*arrays):
+    alone = len(arrays) == 1 and out is None  # a view then has any dtype
+    if needs_host(*arrays) and not (alone and _sums_nothing(_plan(form, arrays, optimize))):
         kwargs["optimize"] = optimize
         return host_into(np.einsum, *_arguments(form, arrays), out=out, **kwargs)
     order = order_argument(kwargs.get("order", "K"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from operator import index
 from typing import Any
 
@@ -96,6 +98,58 @@ class Strided:
         memory = np.lib.stride_tricks.as_strided(dummy, (self.offset + 1,), (size,))
         strides = tuple(s * size for s in self.strides)
         return np.lib.stride_tricks.as_strided(memory[self.offset :], self.shape, strides)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a function of NumPy's shows of the memory that a path leads to, where elements are no
+    whole elements of the owner. NumPy looks, on the host.
+    """
+
+    overlaps = True
+    joins = False
+    splits = False
+    plain = False
+    shows = False
+    turns = True
+    path: tuple[Any, ...]
+    look: Callable[[NDArray], NDArray]
+
+    def get(self, node: Node) -> Node:
+        return leaf(self.layout(np.asarray(host_value(node), order="C")))
+
+    def set(self, old: Node, new: Node) -> Node:
+        """Of elements that share memory, those that were not written must not count."""
+        value, wanted = np.array(host_value(old), order="C"), np.asarray(host_value(new))
+        shown = self.layout(value)
+        with np.errstate(all="ignore"):
+            kept = shown == wanted
+            if shown.dtype.kind in "fc":
+                kept |= np.isnan(shown) & np.isnan(wanted)
+        np.copyto(shown, wanted, where=~kept)
+        return leaf(value)
+
+    def then(self, step: Any) -> None:
+        return None
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        for step in self.path:
+            dummy = step.layout(dummy)
+        return self.look(dummy)
+
+
+def shown_by(array: Array, look: Callable[[NDArray], NDArray]) -> Array | None:
+    """The view of a lazy array that NumPy's function shows of its memory; None if the order of the
+    owner is not C's, or nobody knows its value.
+    """
+    owner = array._owner()
+    if owner._order is not None or staged or not knowable(owner._read()):
+        return None
+    step = Shown(array._path if array._base is not None else (), look)
+    made = new_view(owner, (step,), step.get(owner._read()), True)
+    if not _writeable(array):
+        made._flags = {"readonly": "always"}
+    return made
 
 
 def _address(memory: NDArray) -> int:
@@ -197,17 +251,21 @@ def as_strided(
     if len(shape) != len(strides):
         raise ValueError("mismatch in length of strides and shape")
     offset = _address(its) - _address(whole)
-    if owner.dtype != array.dtype or any(s % size for s in (*strides, offset)):
-        return _copied(array, shape, strides)
-    steps = tuple(s // size for s in strides)
-    offset //= size
-    reach = [(n - 1) * s for n, s in zip(shape, steps, strict=True)]
+    reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
     if math.prod(shape) and not (
         0 <= offset + sum(min(r, 0) for r in reach)
-        and offset + sum(max(r, 0) for r in reach) < owner.size
+        and offset + sum(max(r, 0) for r in reach) + size <= owner.size * owner.dtype.itemsize
     ):
         raise ValueError("as_strided: shape and strides reach outside of the array's memory")
-    step = Strided(shape, steps, offset, owner._order)
+    if owner.dtype != array.dtype or any(s % size for s in (*strides, offset)):
+        look = functools.partial(np.lib.stride_tricks.as_strided, shape=shape, strides=strides)
+        found = shown_by(array, look)
+        if found is None:
+            return _copied(array, shape, strides)
+        if not writeable:
+            found._flags = {"readonly": "always"}
+        return found
+    step = Strided(shape, tuple(s // size for s in strides), offset // size, owner._order)
     made = new_view(owner, (step,), step.get(owner._read()), True)
     if not writeable or not _writeable(array):
         made._flags = {"readonly": "always"}

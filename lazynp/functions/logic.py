@@ -16,7 +16,7 @@ from lazynp._strides import copied_order, in_order
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._arguments import NO_COPY
 from lazynp.functions._eager import by_method, by_numpy
-from lazynp.functions._host import host_call, needs_host
+from lazynp.functions._host import host_call, host_into, needs_host
 from lazynp.functions._operands import as_array, broadcast, cast, scalar_if_0d, store
 from lazynp.functions._recording import apply
 from lazynp.functions._reduce import BOOL
@@ -109,7 +109,7 @@ def _infinite(x: Any, out: Any, *, positive: bool) -> Any:
             f"This operation is not supported for {x.dtype} values because it would be ambiguous."
         )
     if needs_host(x):
-        return host_call(np.isposinf if positive else np.isneginf, x)
+        return host_into(np.isposinf if positive else np.isneginf, x, out=out)
     if x.dtype.kind != "f":
         result: Any = _everywhere(False, x)
     else:

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from functools import partial as _partial
 from typing import Any
 
+import numpy as _np
 import numpy.lib.recfunctions as _numpy
 from numpy.lib.recfunctions import *  # noqa: F403
 
-from lazynp._array import Array as _Array
+from lazynp._array import Array as _Array, NDArray as _NDArray
 from lazynp.functions._host import (
+    host_call as _host_call,
     mirrored as _mirrored,
     to_host as _to_host,
     write_on_host as _write_on_host,
 )
+from lazynp.functions._strided import shown_by as _shown_by
 
 __all__ = list(_numpy.__all__)
 globals().update(_mirrored(_numpy, __all__))
+
+
+def structured_to_unstructured(
+    arr: Any, dtype: Any = None, copy: bool = False, casting: Any = "unsafe"
+) -> Any:
+    """See `numpy.lib.recfunctions.structured_to_unstructured`. A view where NumPy's is one."""
+    look = _partial(_numpy.structured_to_unstructured, dtype=dtype, copy=copy, casting=casting)
+    if type(arr) is _NDArray and arr.dtype.names:
+        one = _np.zeros(1, arr.dtype)  # the dtypes decide
+        if _np.shares_memory(look(one), one):
+            view = _shown_by(arr, look)
+            if view is not None:
+                return view
+    return _host_call(_numpy.structured_to_unstructured, arr, dtype, copy, casting)
 
 
 def recursive_fill_fields(input: Any, output: Any) -> Any:

@@ -251,8 +251,10 @@ static PyObject *usual_result(PyObject *result, PyObject *const *values, Py_ssiz
         return NULL;
     if (is_of_host((PyArrayObject *)result))
         return host_owner((PyArrayObject *)result);
-    return PyArray_NDIM((PyArrayObject *)result) ? new_owner((PyArrayObject *)result)
-                                                 : single_owner((PyArrayObject *)result);
+    if (PyArray_NDIM((PyArrayObject *)result))
+        return new_owner((PyArrayObject *)result);
+    return PyArray_ISNOTSWAPPED((PyArrayObject *)result) ? single_owner((PyArrayObject *)result)
+                                                         : NULL;
 }
 
 /* The same for a tuple of them. */
@@ -267,7 +269,7 @@ static PyObject *usual_results(Front *front, PyObject *results, PyObject *const 
         else
             Py_CLEAR(out);
     }
-    if (out && front->tuples != Py_None)
+    if (out && front->tuples != Py_None && !PyTuple_CheckExact(results)) /* of `qr(mode="raw")` */
         Py_SETREF(out, PyObject_CallObject(front->tuples, out));
     return out;
 }

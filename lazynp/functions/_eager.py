@@ -107,7 +107,8 @@ def by_numpy(
             out = handle(result, values, args)
             if out is None:
                 return function(*args, **kwargs)
-            return kind(*out) if kind is not None and isinstance(result, tuple) else out
+            named = kind is not None and isinstance(result, tuple) and type(result) is not tuple
+            return kind(*out) if named else out
 
         return in_front(
             "whole", call, function=_undispatched(reference), handle=handle, not_numpys=_NOT_NUMPYS,

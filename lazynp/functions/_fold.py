@@ -84,7 +84,8 @@ def fold(
             return host_into(
                 ufunc.reduce, x, axis=axis, dtype=dtype, out=out, keepdims=bool(keepdims), **options
             )
-    x = cast(x, loop_dtype(ufunc, x.dtype, dtype, None if out is None else out.dtype))
+    loop = ufunc, x.dtype, dtype, None if out is None else out.dtype
+    first, x = cast(x, loop_dtype(*loop, 0)), cast(x, loop_dtype(*loop))
     shape = kept_shape(x.shape, axes) if keepdims else reduced_shape(x.shape, axes)
     if out is not None:
         check_out(ufunc.__name__, out, shape, bool(keepdims))
@@ -95,7 +96,7 @@ def fold(
         for a in axes:
             result = _halved(function, result, a)
     else:
-        result = item(x, axes[0], 0)
+        result = item(first, axes[0], 0)
         for i in range(1, x.shape[axes[0]]):
             result = as_array(function(result, item(x, axes[0], i)))
     result = shaping.reshape(result, shape=shape)
@@ -149,7 +150,7 @@ def fold_along(
     if is_size(x.shape[axis]) and not needs_host(x):
         x = cast(x, loop_dtype(ufunc, x.dtype, dtype, None if out is None else out.dtype))
         return store(fold_along_size(function, x, axis), out, "unsafe")
-    one = not needs_host(x) and 0 < x.shape[axis] <= _UNROLLED
+    one = not needs_host(x) and 0 < x.shape[axis] <= _UNROLLED and ufunc is not np.ldexp
     doubled = not one and not needs_host(x) and _may_be_halved(ufunc, x, (axis,))
     if not (one or doubled):
         return host_into(ufunc.accumulate, x, axis=axis, dtype=dtype, out=out)

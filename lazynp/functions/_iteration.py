@@ -298,7 +298,7 @@ def apply_along_axis(
 def _table(rows: list[Array]) -> Array:
     first = rows[0]
     if first.ndim <= 1:  # has one memory order, so `stack` gives the rows one by one
-        return plain(stack(rows))
+        return cast(plain(stack(rows)), first.dtype)  # in its byte order
     parts = [shaping.reshape(r, shape=(1, *first.shape)) for r in rows]
     return parts[0] if len(parts) == 1 else shaping.concatenate(*parts, axis=0)
 

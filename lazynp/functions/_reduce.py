@@ -185,16 +185,18 @@ def reduced_shape(shape: Sequence[int], axes: Axes) -> tuple[int, ...]:
 _loops: Memo[Any, Dtype] = Memo("loop dtypes")
 
 
-def loop_dtype(ufunc: np.ufunc, x: Dtype, dtype: Any, out: Dtype | None) -> Dtype:
-    """The dtype in which NumPy reduces: that of the loop it would pick."""
-    key = (ufunc, x, dtype, out)
+def loop_dtype(ufunc: np.ufunc, x: Dtype, dtype: Any, out: Dtype | None, operand: int = 1) -> Dtype:
+    """The dtype in which NumPy reduces: that of the loop it would pick. operand: 0 for what has
+    been reduced so far, which `ldexp` has in another dtype.
+    """
+    key = (ufunc, x, dtype, out, operand)
     known = _loops.get(key)
     if known is not None:
         return known
     options = {} if dtype is None else {"signature": (np.dtype(dtype), None, None)}
     # unsafe: a requested dtype may lose information
-    found = resolve_dtypes(ufunc, (out, x, None), casting="unsafe", reduction=True, **options)[1]
-    return _loops.put(key, found)
+    found = resolve_dtypes(ufunc, (out, x, None), casting="unsafe", reduction=True, **options)
+    return _loops.put(key, found[operand])
 
 
 def single_out(out: Any) -> Any:

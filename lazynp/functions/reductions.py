@@ -317,6 +317,9 @@ def average(
     x = as_array(a)
     if axis is not None:
         axis = normalize_axis_tuple(axis, x.ndim, argname="axis")
+    if needs_host(x, *([] if weights is None else [as_array(weights)])):
+        options = {} if keepdims is NO_VALUE else {"keepdims": keepdims}
+        return host_call(np.average, x, axis, weights, returned, **options)
     if weights is None:
         result = mean(x, axis, keepdims=keepdims)
         scale: Any = cast(as_array(x.size / result.size), result.dtype)

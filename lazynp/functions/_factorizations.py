@@ -4,6 +4,7 @@ errors.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from lazynp._values import extent
 from lazynp.functions import ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
+from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._matrices import (
     adjoint,
     check_square,
@@ -69,7 +71,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """See `numpy.linalg.cholesky`."""
     x = as_array(a)
     check_square(x)
-    dtype, final = common_types(x)
+    dtype, final = common_types(np.linalg.cholesky, x)
     x = operand(x, dtype)
     # transpose rather than the adjoint, which would give zeros another sign
     factor, status = linear_algebra.cholesky(swapped(x) if upper else x)
@@ -83,7 +85,10 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     mode = _qr_mode(mode)
     x = as_array(a)
     check_stacked(x)
-    dtype, final = common_types(x)
+    if needs_host(x):
+        found = host_call(np.linalg.qr, x, mode)
+        return found if mode in ("r", "raw", "economic") else QRResult(*found)
+    dtype, final = common_types(np.linalg.qr, x)
     x = operand(x, dtype)
     if mode in ("raw", "economic"):
         h, tau = linear_algebra.qr_raw(x)
@@ -124,7 +129,7 @@ _ALWAYS_COMPLEX = np.linalg.eigvals(np.eye(1)).dtype.kind == "c"
 def _eig(a: Any, compute_v: bool) -> tuple[Any, ...]:
     x = as_array(a)
     check_square(x)
-    dtype, final = common_types(x)
+    dtype, final = common_types(np.linalg.eig if compute_v else np.linalg.eigvals, x)
     x = operand(x, dtype)
     *outs, status = linear_algebra.eig(x, compute_v=compute_v)
     decide(status, "Eigenvalues did not converge", finite=x)
@@ -155,7 +160,7 @@ def _eigh(a: Any, uplo: str, compute_v: bool) -> tuple[Any, ...]:
         raise ValueError("UPLO argument must be 'L' or 'U'")
     x = as_array(a)
     check_square(x)
-    dtype, final = common_types(x)
+    dtype, final = common_types(np.linalg.eigh if compute_v else np.linalg.eigvalsh, x)
     params = {"lower": uplo == "L", "compute_v": compute_v}
     w, *v, status = linear_algebra.eigh(operand(x, dtype), **params)
     decide(status, "Eigenvalues did not converge")
@@ -187,7 +192,7 @@ def svd(
         return _svd_hermitian(x, compute_uv)
     check_stacked(x)
     params = {"full_matrices": bool(full_matrices and compute_uv), "compute_uv": bool(compute_uv)}
-    dtype, final = common_types(x)
+    dtype, final = common_types(functools.partial(np.linalg.svd, **params), x)
     *outs, status = linear_algebra.svd(operand(x, dtype), **params)
     decide(status, "SVD did not converge")
     if not compute_uv:

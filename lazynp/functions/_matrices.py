@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,15 @@ Dtype = np.dtype[Any]
 _DOUBLE, _CDOUBLE = np.dtype("f8"), np.dtype("c16")
 
 
-def common_types(*arrays: Array) -> tuple[Dtype, Dtype]:
-    """The dtype of the computation (always double, as in NumPy), and the dtype of the result."""
+def common_types(function: Callable[..., Any], *arrays: Array) -> tuple[Dtype, Dtype]:
+    """The dtype of the computation (always double, as in NumPy), and the dtype of the result.
+
+    function: NumPy's, which raises its TypeError for another dtype.
+    """
     single, is_complex = True, False
     for a in arrays:
         if a.dtype.char not in "?bhilqBHILQfdFD":
-            np.linalg.inv(np.zeros((1, 1), a.dtype))  # raises NumPy's TypeError
+            function(*[np.zeros((1, 1), b.dtype) for b in arrays])
             raise TypeError(f"array type {a.dtype.name} is unsupported in linalg")
         is_complex |= a.dtype.kind == "c"
         single &= a.dtype.char in "fF"

@@ -158,7 +158,7 @@ def cond(x: Any, p: Any = None) -> Any:
         out = ufuncs.divide(last, first) if p == -2 else ufuncs.divide(first, last)
     else:
         check_square(x)
-        dtype, final = common_types(x)
+        dtype, final = common_types(np.linalg.inv, x)
         inverse = linear_algebra.solve(operand(x, dtype), identity(x.shape, dtype))[0]
         sizes = [norm(v, p, axis=(-2, -1)) for v in (x, inverse)]
         out = result(ufuncs.multiply(*sizes), real_type(final))

@@ -86,7 +86,7 @@ def solve(a: Any, b: Any) -> Any:
     """See `numpy.linalg.solve`."""
     x, y = as_array(a), as_array(b)
     check_square(x)
-    dtype, final = common_types(x, y)
+    dtype, final = common_types(np.linalg.solve, x, y)
     vector = y.ndim == 1
     rows = y.shape if vector else y.shape[-2:-1]
     try:
@@ -120,7 +120,7 @@ def inv(a: Any) -> Any:
     """See `numpy.linalg.inv`."""
     x = as_array(a)
     check_square(x)
-    dtype, final = common_types(x)
+    dtype, final = common_types(np.linalg.inv, x)
     out, status = linear_algebra.solve(operand(x, dtype), identity(x.shape, dtype))
     decide(status, "Singular matrix")
     return result(out, final)
@@ -214,7 +214,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     m, n = x.shape
     if m != y.shape[0]:
         raise LinAlgError("Incompatible dimensions")
-    dtype, final = common_types(x, y)
+    dtype, final = common_types(np.linalg.lstsq, x, y)
     if rcond is None:
         rcond = np.finfo(dtype).eps * largest(n, m)
     x, y = operand(x, dtype), operand(y, dtype)
@@ -278,7 +278,7 @@ def slogdet(a: Any) -> SlogdetResult:
     """See `numpy.linalg.slogdet`."""
     x = as_array(a)
     check_square(x)
-    dtype, final = common_types(x)
+    dtype, final = common_types(np.linalg.slogdet, x)
     if (asked := _as_asked(np.linalg.slogdet, x)) is not None:
         return SlogdetResult(*asked)
     sign, log = linear_algebra.slogdet(operand(x, dtype))
@@ -290,7 +290,7 @@ def det(a: Any) -> Any:
     """See `numpy.linalg.det`. Its derivative is the cofactors, also for singular matrices."""
     x = as_array(a)
     check_square(x)
-    dtype, final = common_types(x)
+    dtype, final = common_types(np.linalg.det, x)
     if (asked := _as_asked(np.linalg.det, x)) is not None:
         return asked
     matrix = operand(x, dtype)

@@ -159,6 +159,8 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     views = refcheck and any(
         isinstance(v, Array) and v._base is self for v in gc.get_referrers(self)
     )
+    if views and target == self.shape:
+        return None
     if views and count == self.size and not is_fortran(self):  # in the same memory
         return set_shape(self, target)
     counted = type(self) is NDArray and type(self.aval) is Aval and not staged

@@ -6,8 +6,10 @@ which has no state and is part of the program: see `Key`.
 
 from __future__ import annotations
 
-import sys
-from typing import Any
+import sys as _sys
+from functools import wraps as _wraps
+from operator import attrgetter as _attrgetter
+from typing import Any as _Any
 
 import numpy.random as _numpy
 
@@ -22,20 +24,50 @@ from lazynp.functions.keys import (
 )
 
 
-def _sampled(method: Any) -> Any:
+def _sampled(method: _Any) -> _Any:
     return _hosted(method, _rule_of(method.__name__))
+
+
+class _Seeded(type):
+    """Makes objects of NumPy's class, from lazy arrays too. For `isinstance`, it is that class."""
+
+    def __call__(cls, *args: _Any, **kwargs: _Any) -> _Any:
+        kind = vars(cls).get("_kind")
+        if kind is None:  # of a class that is derived from it
+            return super().__call__(*_to_host(args), **_to_host(kwargs))
+        return kind(*_to_host(args), **_to_host(kwargs))
+
+    def __instancecheck__(cls, instance: _Any) -> bool:
+        kind = vars(cls).get("_kind")
+        return isinstance(instance, kind) if kind else super().__instancecheck__(instance)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        kind = vars(cls).get("_kind")
+        return issubclass(subclass, kind) if kind else super().__subclasscheck__(subclass)
+
+    def __eq__(cls, other: _Any) -> bool:
+        return other is cls or other is vars(cls).get("_kind", cls)
+
+    def __hash__(cls) -> int:
+        return hash(vars(cls).get("_kind")) if "_kind" in vars(cls) else super().__hash__()
+
+
+def _seeded(kind: _Any) -> _Any:
+    name = kind.__name__
+    named = {"__module__": __name__, "__qualname__": name, "__doc__": kind.__doc__, "_kind": kind}
+    return _Seeded(name, (kind,), named)
 
 
 get_bit_generator = _numpy.get_bit_generator  # type: ignore[attr-defined]
 set_bit_generator = _numpy.set_bit_generator  # type: ignore[attr-defined]
 bit_generator = _numpy.bit_generator
 test = _numpy.test  # type: ignore[attr-defined]
-SeedSequence = _numpy.SeedSequence
-MT19937 = _numpy.MT19937
-Philox = _numpy.Philox
-PCG64 = _numpy.PCG64
-PCG64DXSM = _numpy.PCG64DXSM
-SFC64 = _numpy.SFC64
+SeedSequence = _seeded(_numpy.SeedSequence)
+MT19937 = _seeded(_numpy.MT19937)
+Philox = _seeded(_numpy.Philox)
+PCG64 = _seeded(_numpy.PCG64)
+PCG64DXSM = _seeded(_numpy.PCG64DXSM)
+SFC64 = _seeded(_numpy.SFC64)
 BitGenerator = _numpy.BitGenerator
 beta = _hosted(_numpy.beta)
 binomial = _hosted(_numpy.binomial)
@@ -91,17 +123,17 @@ zipf = _hosted(_numpy.zipf)
 class _Sampler:
     """Forwards methods to a NumPy generator, and turns their results into Arrays."""
 
-    _generator: Any
+    _generator: _Any
 
     @property
     def __class__(self) -> type:  # type: ignore[override]
         """The class that `isinstance` sees: a generator that NumPy and SciPy accept."""
         return type(self._generator)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> _Any:
         return _wrapped, (type(self), self._generator)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> _Any:
         # pickle looks these up before the generator is set
         if name.startswith("__") or name == "_generator":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -111,7 +143,7 @@ class _Sampler:
         made = self.__dict__[name] = _sampled(method)
         return made
 
-    def shuffle(self, x: Any, axis: int = 0) -> None:
+    def shuffle(self, x: _Any, axis: int = 0) -> None:
         """Shuffle in place. See `numpy.random.Generator.shuffle`."""
         if not hasattr(x, "_read"):
             self._generator.shuffle(x, axis) if axis else self._generator.shuffle(x)
@@ -130,7 +162,7 @@ class _Sampler:
         return str(self._generator)
 
 
-def _wrapped(kind: type[_Sampler], generator: Any) -> Any:
+def _wrapped(kind: type[_Sampler], generator: _Any) -> _Any:
     sampler = object.__new__(kind)
     sampler._generator = generator
     return sampler
@@ -139,7 +171,7 @@ def _wrapped(kind: type[_Sampler], generator: Any) -> Any:
 class Generator(_Sampler):
     """`numpy.random.Generator`: the same streams for the same seed; samples are Arrays."""
 
-    def __init__(self, bit_generator: Any) -> None:
+    def __init__(self, bit_generator: _Any) -> None:
         self._generator = _numpy.Generator(bit_generator)
 
     def spawn(self, n_children: int) -> list[Generator]:
@@ -150,22 +182,48 @@ class Generator(_Sampler):
 class RandomState(_Sampler):
     """`numpy.random.RandomState`: the same streams for the same seed; samples are Arrays."""
 
-    def __init__(self, seed: Any = None) -> None:
+    def __init__(self, seed: _Any = None) -> None:
         self._generator = _numpy.RandomState(_to_host(seed))
 
 
+class _Method:
+    """A method that the class shows; an object makes its own when it is first asked for it."""
+
+    def __init__(self, numpys: _Any) -> None:
+        def method(self: _Any, *args: _Any, **kwargs: _Any) -> _Any:
+            return getattr(self, numpys.__name__)(*args, **kwargs)
+
+        self._function = _wraps(numpys, updated=())(method)
+
+    def __get__(self, instance: _Any, owner: type) -> _Any:
+        if instance is None:
+            return self._function
+        return _Sampler.__getattr__(instance, self._function.__name__)
+
+
+def _show_methods(cls: type) -> None:
+    """What NumPy's class has, for `dir`, `help` and calls by the class."""
+    kind = getattr(_numpy, cls.__name__)
+    for name in set(dir(kind)) - set(dir(cls)):
+        found = getattr(kind, name)
+        shown = property(_attrgetter(f"_generator.{name}"), doc=found.__doc__)
+        setattr(cls, name, _Method(found) if callable(found) else shown)
+
+
+_show_methods(Generator)
+_show_methods(RandomState)
 _rand = _wrapped(RandomState, _numpy.mtrand._rand)  # type: ignore[attr-defined]
-mtrand = sys.modules[__name__]  # NumPy's module of the legacy functions; this module has them all
+mtrand = _sys.modules[__name__]  # NumPy's module of the legacy functions; this module has them all
 
 
-def default_rng(seed: Any = None) -> Generator:
+def default_rng(seed: _Any = None) -> Generator:
     """See `numpy.random.default_rng`."""
     if isinstance(seed, Generator):
         return seed
     return Generator(_numpy.default_rng(_to_host(seed)).bit_generator)
 
 
-def shuffle(x: Any) -> None:
+def shuffle(x: _Any) -> None:
     """Shuffle in place, with the global state. See `numpy.random.shuffle`."""
     if not hasattr(x, "_read"):
         _numpy.shuffle(x)

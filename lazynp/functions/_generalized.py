@@ -104,7 +104,12 @@ def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Gener
         dtype: Any = None,
         subok: bool = True,
         signature: Any = None,
+        sig: Any = None,
     ) -> Any:
+        if sig is not None:
+            if signature is not None:
+                raise TypeError("cannot specify both 'sig' and 'signature'")
+            signature = sig
         (out,) = out if isinstance(out, tuple) else (out,)
         plainly = type(x1) is NDArray and type(x2) is NDArray and out is None
         if not plainly and overridden(x1, x2, out):

@@ -130,6 +130,16 @@ def broadcast(x: Array, shape: tuple[int, ...]) -> Array:
     return shaping.broadcast_in_dim(x, shape=shape, dims=tuple(range(first, len(shape))))
 
 
+def broadcast_with(results: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Broadcast results without an `out` to the shape of the `out` arrays."""
+    shape = broadcast_shapes(*[o.shape for o in outs if o is not None])
+    ready = [as_array(r) for r in results]
+    if len(shape) < ready[0].ndim or shape == ready[0].shape:
+        return results
+    pairs = zip(ready, outs, strict=True)
+    return tuple([broadcast(r, shape) if o is None else r for r, o in pairs])
+
+
 def _text(shape: tuple[int, ...]) -> str:
     return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 

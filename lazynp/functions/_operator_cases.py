@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar
+from lazynp._flush import host_value
 from lazynp._later import is_of_numpys_class
 from lazynp._node import is_tracer
 from lazynp._values import knowable
 from lazynp.functions._host import host_call, to_host
 from lazynp.functions._operands import as_array
+from lazynp.primitives import elementwise
 
 OPERATORS = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
@@ -85,3 +87,14 @@ def repeated(x: Any, y: Any) -> Any:
 
 
 _REPEATED = (list, tuple, str, bytes, bytearray)
+
+
+def included(ufunc: np.ufunc, inputs: tuple[Any, ...], where: Array) -> tuple[Any, ...]:
+    """The operands of what is computed: where they are excluded, integers may have any power."""
+    if ufunc is not np.power or type(inputs[1]) is float:
+        return inputs
+    x, y = inputs
+    if type(y) is int:
+        return x, y if y >= 0 or np.any(host_value(where._read())) else 1
+    y = as_array(y)
+    return (x, elementwise.select(where, y, 1)) if y.dtype.kind == "i" else inputs

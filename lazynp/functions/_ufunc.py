@@ -29,6 +29,7 @@ from lazynp.functions._host import host_call, to_device, write_on_host
 from lazynp.functions._operands import (
     as_array,
     broadcast,
+    broadcast_with,
     cast,
     check_shapes,
     check_writeable,
@@ -42,6 +43,7 @@ from lazynp.functions._operator_cases import (
     OPERATORS,
     compared,
     defers,
+    included,
     is_for_matrices,
     is_square_of_bools,
     repeated,
@@ -257,6 +259,7 @@ class ufunc(Methods):
             return self._by_operators(inputs, outs, options, out is not _NOT_GIVEN)
         if where is not True:
             where = options["where"] = mask_argument(where)
+            inputs = included(self._numpy, inputs, where)
             if out is _NOT_GIVEN and all(o is None for o in outs):
                 warnings.warn(_LEFT_OUT, UserWarning, stacklevel=3)
         for o in outs:
@@ -291,7 +294,7 @@ class ufunc(Methods):
         if not isinstance(results, tuple):
             results = (results,)
         if self.nout > 1:
-            results = _broadcast_with(results, outs)
+            results = broadcast_with(results, outs)
         done = tuple(
             self._deliver(r, o, where, casting) for r, o in zip(results, outs, strict=True)
         )
@@ -490,13 +493,3 @@ _DEFAULTS = {"where": True, "casting": "same_kind", "dtype": None, "signature": 
 
 def _each(function: Callable[[Any], Any], results: Any) -> Any:
     return tuple(map(function, results)) if isinstance(results, tuple) else function(results)
-
-
-def _broadcast_with(results: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Broadcast results without an `out` to the shape of the `out` arrays."""
-    shape = broadcast_shapes(*[o.shape for o in outs if o is not None])
-    ready = [as_array(r) for r in results]
-    if len(shape) < ready[0].ndim or shape == ready[0].shape:
-        return results
-    pairs = zip(ready, outs, strict=True)
-    return tuple([broadcast(r, shape) if o is None else r for r, o in pairs])

@@ -259,9 +259,13 @@ def interp(
     dtype = _COMPLEX128 if fp.dtype.kind == "c" else _FLOAT64
     if period is not None and period == 0:
         raise ValueError("period must be a non-zero value")
-    fp, xp = _points(fp, dtype), _points(xp, _FLOAT64)
-    x = _safely(x, _FLOAT64)
-    if period is not None:
+    if period is None:
+        fp, xp, x = _points(fp, dtype), _points(xp, _FLOAT64), _safely(x, _FLOAT64)
+    else:
+        fp, xp = cast(fp, dtype), _as_floats(xp)
+        if xp.ndim != 1 or fp.ndim != 1:
+            raise ValueError("Data points must be 1-D sequences")
+        x = _as_floats(x)
         x, xp, fp = _periodic(x, xp, fp, ufuncs.absolute(period))
         left = right = None
     require_all([xp.size - 1], lambda _: ValueError("array of sample points is empty"), None)
@@ -285,6 +289,12 @@ def _points(x: Any, dtype: np.dtype[Any]) -> Array:
     if (ndim := as_array(x).ndim) != 1:
         raise ValueError(f"object {'too deep' if ndim else 'of too small depth'} for desired array")
     return _safely(x, dtype)
+
+
+def _as_floats(x: Any) -> Array:
+    """Whatever the rules of casting say, as where there is a period."""
+    array = as_array(x)
+    return _safely(array, _FLOAT64) if array.dtype.kind == "c" else cast(array, _FLOAT64)
 
 
 def _safely(x: Any, dtype: np.dtype[Any]) -> Array:

@@ -56,6 +56,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     check_device(device)
     if copy is None and isinstance(x, Array):
+        if not x.dtype.isnative:
+            raise BufferError("DLPack only supports native byte order.")
         return in_order(new_array(x._read()), copied_order(x))
     value = np.from_dlpack(x, device=device, copy=copy)
     if copy is False:

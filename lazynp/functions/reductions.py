@@ -293,6 +293,10 @@ def std(
     correction: Any = NO_VALUE,
 ) -> Any:
     """See `numpy.std`."""
+    if out is not None and needs_host(as_array(a)):
+        options = _given(keepdims=keepdims, where=where, mean=mean)
+        ddof = degrees(ddof, correction)
+        return host_into(np.std, a, axis, dtype, ddof=ddof, out=out, **options)
     variance = var(
         a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction
     )

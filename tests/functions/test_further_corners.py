@@ -1,0 +1,101 @@
+"""Further corners of NumPy's: results, classes, dtypes, byte order, errors and warnings."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp
+from tests.helpers import be_eager
+
+CALLS = """
+np.quantile(be, 0.3, weights=np.array([1, 1, 1, 1]), method="inverted_cdf")
+np.apply_along_axis(np.sort, -1, be.reshape(2, 2))
+np.apply_along_axis(lambda v: v[:1], 0, be.reshape(2, 2))
+np.apply_along_axis(lambda v: v[0], 0, be.reshape(2, 2))
+np.array(5, ">i2")
+np.zeros((), ">c16")
+np.array(5, ">i2") + 1
+np.squeeze(np.zeros((1, 1), ">f8"))
+type(np.linalg.qr(x[:2, :2], "raw")) is tuple
+np.linalg.qr(x[:2, :2], "raw")[1]
+np.linalg.qr(x.astype(object)).R
+np.linalg.qr(x.astype(object), "r")
+np.linalg.qr(x.astype("g"))
+np.linalg.svd(np.array([["a"]]))
+np.linalg.svd(o, compute_uv=False)
+np.linalg.pinv(o)
+np.linalg.eigh(o)
+np.linalg.eigvals(o)
+np.linalg.cholesky(o)
+np.linalg.det(o)
+np.linalg.slogdet(o)
+np.linalg.solve(o, o)
+np.linalg.lstsq(o, o)
+np.linalg.inv(o)
+np.linalg.inv(x[:2, :2].astype("f2"))
+np.average(np.array([1, 2.0, 3], object), weights=np.array([1, 1, 1]))
+np.average(np.array([1, 2], "m8[s]"))
+np.average(be, weights=be)
+np.ldexp.reduce(np.array([[2, 1], [0, 3]], "u1"))
+np.ldexp.reduce(np.array([[2, 1], [0, 3]]))
+np.std(np.array([1, 2.0, 3], object), out=np.zeros(()))
+np.var(np.array([1, 2.0, 3], object), out=np.zeros(()), correction=1)
+np.interp(np.array([1.5], object), [0, 1], [1, 2], period=3)
+np.interp(np.array([1.5], "g"), [0, 1], np.array([1, 2], "g"), period=3)
+np.interp([1.5], [[0, 1]], [1, 2], period=3)
+np.interp(np.array([1.5], "g"), [0, 1], [1, 2])
+np.matmul(x, x.T, sig="dd->d")
+np.vecdot(x, x, sig="ff->f")
+np.matmul(x, x.T, sig="dd->d", signature="dd->d")
+np.power.outer(np.array([2, 3], "i1"), np.array([-1, 2], "i1"), where=False, out=np.ones((2, 2)))
+np.power(np.array([2, 3]), [-1, 2], where=[False, True], out=np.ones(2, int))
+np.power(np.array([2, 3]), [-1, 2], where=[True, False], out=np.ones(2, int))
+np.power(np.array([2, 3]), -1, where=False, out=np.ones(2, int))
+np.power(np.array([2, 3]), -1, where=[True, False], out=np.ones(2, int))
+f.resize(f.shape), f, v
+np.from_dlpack(be)
+np.random.SeedSequence(np.array([1, 2])).generate_state(2)
+np.random.PCG64(np.array([1, 2])).random_raw()
+np.random.MT19937(seed=np.arange(3)).random_raw()
+isinstance(np.random.default_rng(1).bit_generator, np.random.PCG64)
+issubclass(np.random.PCG64, np.random.BitGenerator)
+np.random.Generator.normal(np.random.default_rng(1), size=2)
+{"normal", "integers", "bit_generator", "spawn"} <= set(dir(np.random.Generator))
+"""
+
+
+def described(x: Any) -> Any:
+    if isinstance(x, (tuple, list)):
+        return [described(v) for v in x]
+    if hasattr(x, "dtype"):
+        return x.dtype.str, x.shape, x.strides, numpy.round(x.astype(complex), 9).tolist()
+    return repr(x)
+
+
+def outcome(call: str, np: Any) -> Any:
+    f = np.asfortranarray(np.arange(6).reshape(2, 3))
+    names = {"np": np, "be": np.arange(4, dtype=">i2"), "x": np.arange(6.0).reshape(2, 3) ** 2}
+    names |= {"o": np.array([[2, 1], [1, 3]], object), "f": f, "v": f[0]}
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        try:
+            result = described(eval(call, names))
+        except Exception as error:
+            result = type(error), str(error)
+    return result, [(w.category, str(w.message)) for w in given]
+
+
+@pytest.mark.parametrize("path", ["recorded", "eager", "errstate"])
+@pytest.mark.parametrize("call", [line for line in CALLS.splitlines() if line])
+def test_calls(call: str, path: str) -> None:
+    be_eager(path == "eager")
+    state: Any = lazynp.errstate(all="warn") if path == "errstate" else contextlib.nullcontext()
+    with state:
+        given = outcome(call, lazynp)
+    be_eager(False)
+    assert given == outcome(call, numpy)

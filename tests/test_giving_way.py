@@ -58,6 +58,14 @@ def of_parts(parts: Any) -> Any:
     return relaxed(parts["b"], parts["scale"]) * parts["by"][0][0]
 
 
+def of_numpys(b: Any) -> Any:
+    u = numpy.zeros(b.shape)
+    for i in range(1, b.shape[0] - 1):
+        for j in range(1, b.shape[1] - 1):
+            u[i, j] = 0.25 * (u[i - 1, j] + u[i, j - 1] - b[i, j] ** 2)
+    return numpy.sum(u * u)
+
+
 def weighted(w: Any) -> Any:
     return relaxed(data() * w[0], w[1])
 
@@ -79,6 +87,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "hessian": lambda: np.hessian(weighted)(np.asarray([1.0, 0.2])),
     "vmap": lambda: np.vmap(relaxed, (None, 0))(data(), np.asarray([0.2, 0.25])),
     "vjp with aux": lambda: np.vjp(lambda b: (relaxed(b), b[0]), data(), has_aux=True)[::2],
+    "adopted": lambda: np.grad(np.adopt(of_numpys))(data()),
     "swallowing": lambda: np.grad(swallowing)(data()),
     "leaving": lambda: np.grad(leaving)(data()),
 }
@@ -93,7 +102,7 @@ def told(x: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_the_first_call_gives_way(name: str) -> None:
+def test_calls_give_way(name: str) -> None:
     with np.config(promotion=False):
         want = told(CALLS[name]())
     before = np.stats().promotions
@@ -105,7 +114,9 @@ def test_the_first_call_gives_way(name: str) -> None:
                 numpy.testing.assert_allclose(g, w, rtol=rtol, atol=rtol)
             else:
                 assert g == w
-        assert [(d.gave_way, d.programs) for d in derivatives.values()] == [(1, 1)]
+        early = name != "adopted"  # adopted code holds a lock: its call gives way later
+        assert not early or [d.gave_way for d in derivatives.values()] == [1]
+    assert [(d.gave_way, d.programs) for d in derivatives.values()] == [(1, 1)]
     assert np.stats().promotions - before == 1
 
 

@@ -17,8 +17,9 @@ import numpy as np
 from lazynp._array import NDArray, Scalar
 from lazynp._promotion._given import Given, Path
 from lazynp._promotion._template import Again, NotTaken, Spec, Template
+from lazynp.functions.functional import adopt
 from lazynp.transforms._recipes import Recipe, recipe_of
-from lazynp.transforms.control import PURE, is_users, plain_of
+from lazynp.transforms.control import PURE, is_users, plain_of, wrappers
 
 _MOST = 256  # parts of a list or dict
 _DEEP = 6  # functions in functions
@@ -95,6 +96,8 @@ class Call(Given):
         recipe, plain = recipe_of(x), plain_of(x)
         if recipe is not None:
             return self._recipe(recipe, path, depth)
+        if x.__code__ in wrappers:
+            return "adopted", self._enter(x.__wrapped__, (*path, "adopted"), depth)
         self._inside.append(id(x))
         try:
             found = None
@@ -156,6 +159,8 @@ class AgainCall(Again):
         if kind == "partial":
             function, args, named = self._made(spec[1])
             return functools.partial(function, *args, **named)
+        if kind == "adopted":
+            return adopt(self._made(spec[1]))
         if kind == "made":
             _, maker, options, _, inner = spec
             return maker(self._made(inner), *options)

@@ -9,6 +9,7 @@ nothing: a function that writes its arguments, or sets attributes, stays with Py
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable
 from types import CodeType, FunctionType, MethodType
@@ -27,13 +28,20 @@ from lazynp._promotion._guards import Changing, Guards, Inputs, names_of
 from lazynp._promotion._program import Program
 from lazynp._promotion._results import Results
 from lazynp._promotion._template import Again
-from lazynp._promotion._trials import Trials, may_run
+from lazynp._promotion._trials import Case, Trials, may_run
 from lazynp._recorder import GivesWay
 from lazynp.transforms._grad import value_and_grad
 from lazynp.transforms._pulls import LinearFunction
 from lazynp.transforms._recipes import Recipe, recipe_of, runners
 from lazynp.transforms._stack import name_of
-from lazynp.transforms.control import CannotStage, converted, is_rewritten, is_users, plain_of
+from lazynp.transforms.control import (
+    CannotStage,
+    converted,
+    is_rewritten,
+    is_users,
+    plain_of,
+    wrappers,
+)
 
 _SHORT = 2e-4  # seconds: calls that are shorter are not worth it
 _COMPILING = 0.006  # seconds for each operation: derivatives are compiled more slowly than loops
@@ -51,6 +59,7 @@ class Derived(Trials):
         self._soon = has_won(key_of("function", identity))
         self.plain = _nothing
         self.off = False
+        self._attempt: Attempt | None = None
         self.gave_way = 0  # calls
         self._busy = threading.Lock()
 
@@ -64,7 +73,7 @@ class Derived(Trials):
     ) -> Any:  # fmt: skip
         if self.off or not may_run() or not self._busy.acquire(blocking=False):
             return plain(*args, **kwargs)
-        attempt = Attempt(lambda spent: self._prepared(recipe, args, kwargs, spent))
+        attempt = self._attempt = Attempt(lambda s: self._prepared(recipe, args, kwargs, s))
         run = functools.partial(attempt.run, plain)
         try:
             if self.seconds < _trials.SECONDS and not self._soon:
@@ -76,8 +85,12 @@ class Derived(Trials):
                 raise
             return self._instead(attempt.prepared, recipe, plain, args, kwargs)
         finally:
-            self.plain = _nothing  # it keeps what the function keeps
+            self.plain, self._attempt = _nothing, None  # they keep what the function keeps
             self._busy.release()
+
+    def _has_candidate(self, case: Case, given: Given, program: Program) -> None:
+        if self._attempt is not None:
+            self._attempt.has(Prepared(case, given, program))
 
     def _early(
         self, plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -278,8 +291,13 @@ def _front(recipe: Recipe) -> Derived | Literal[False]:
 
 def _users(function: Any) -> FunctionType | None:
     """The function of the user's that a call of this runs."""
-    while isinstance(function, functools.partial):
-        function = function.func
+    while True:
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, FunctionType) and function.__code__ in wrappers:  # of `adopt`
+            function = inspect.unwrap(function)
+        else:
+            break
     if not isinstance(function, (FunctionType, MethodType)):
         function = getattr(type(function), "__call__", None)  # noqa: B004
     function = plain_of(getattr(function, "__func__", function))

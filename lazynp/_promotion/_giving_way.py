@@ -30,6 +30,7 @@ from lazynp._promotion._trials import Case
 from lazynp._recorder import GivesWay
 from lazynp._stale import write_lock
 from lazynp._tree import tree_flatten
+from lazynp.functions.functional import adopting
 
 _TIMES = 5.0  # as long as the program, by estimate, Python must have taken
 _AGAIN = 4.0  # times as long, where a trace may come to something later
@@ -81,12 +82,18 @@ class Attempt:
             pass
         raise GivesWay
 
+    def has(self, prepared: Prepared) -> None:
+        """The call was taken apart before, and its program is being compiled."""
+        self.prepared, self._compiles = prepared, True
+
     def tick(self) -> None:
-        """Operations have been done, this thread holds no lock, and may wait for another one."""
+        """Operations have been done."""
         if self._over:  # the function has caught it
             raise GivesWay
         spent = _clock.of_python(self._begin)
-        if spent < self._due or write_lock._is_owned() or _reference.lock._is_owned():  # type: ignore[attr-defined]
+        if spent < self._due:
+            return
+        if (self.prepared is None or not self._compiles) and _holds_locks():
             return
         if self.prepared is None:
             self._due = _AGAIN * spent
@@ -114,6 +121,13 @@ def ticked(frame: FrameType) -> None:
     attempt = _running.attempt
     if attempt is not None:
         attempt.tick()
+
+
+def _holds_locks() -> bool:
+    """Whether another thread would have to wait for this one. (In adopted code, names of modules
+    mean something else, too.)
+    """
+    return any(x._is_owned() for x in (write_lock, _reference.lock, adopting))  # type: ignore[attr-defined]
 
 
 def _nothing() -> None:

@@ -132,7 +132,7 @@ class Results:
         self.values.append(x)
         place = len(self.values) - 1
         if type(x) is Scalar:
-            if session.pick_of(x) is not None:
+            if session.pick_of(x) is not None and not self._of_loop:
                 raise CannotStage("gives back, or keeps, a bool of Python's or of NumPy's")
             return self._number(x, place)
         picked = session.pick_of(x) is not None or session.pick_of(x._owner()) is not None

@@ -223,6 +223,9 @@ class Trials:
         """Whether a trace has failed because of something that can be an input from now on."""
         return False
 
+    def _has_candidate(self, case: Case, given: Given, program: Program) -> None:
+        """Python is about to run this call, and there is a candidate, whose trial may be later."""
+
     def _moves(self, program: Program) -> bool:
         """Whether what the program read from outside has changed, and is an input from now on."""
         return False
@@ -276,7 +279,10 @@ class Trials:
                 case.check_hope(candidate)
             except Slower as why:
                 case.refuse(why)
-        if candidate is None or case.refused or case.begins(candidate, given):
+        waits = candidate is None or bool(case.refused) or case.begins(candidate, given)
+        if case.candidate is not None and not case.refused:
+            self._has_candidate(case, given, case.candidate)
+        if waits or candidate is None:
             return self._timed(case, args, kwargs)
         return self._trial(case, candidate, given, args, kwargs)
 

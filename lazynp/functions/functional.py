@@ -84,7 +84,7 @@ def _prefixes(combine: Callable[..., list[Any]], elems: list[Any]) -> list[Any]:
 
 # -- adopt -----------------------------------------------------------------------------------------
 
-_adopting = threading.RLock()
+adopting = threading.RLock()  # held while adopted code runs
 elsewhere: list[Callable[[Any], Any]] = []  # find the counterparts of other libraries' functions
 
 
@@ -127,7 +127,7 @@ def adopt(target: Any) -> Any:
         with _rebound(scope, cells):
             return target(*args, **kwargs)
 
-    wrappers.add(adopted.__code__)
+    wrappers.add(adopted.__code__)  # pyright: ignore[reportAttributeAccessIssue]
     return adopted
 
 
@@ -187,7 +187,7 @@ class _AdoptedModule:
 @contextmanager
 def _rebound(scope: dict[str, Any], cells: tuple[Any, ...]) -> Iterator[None]:
     """Replace numpy by lazynp in a namespace and in the cells of a closure."""
-    with _adopting:
+    with adopting:
         names = {k: v for k, v in scope.items() if _counterpart(v) is not None}
         held = [(c, c.cell_contents) for c in cells if _counterpart(_content(c)) is not None]
         scope.update({k: _counterpart(v) for k, v in names.items()})

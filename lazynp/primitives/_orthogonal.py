@@ -225,23 +225,40 @@ def _svd_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, full_matrices: bool, compute_uv: bool
 ) -> tuple[Any, Any]:
     (a,), (a_dot,) = primals, tangents
-    m, n = a.shape[-2:]
     if a_dot is None:
         outs = svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
         return outs, (None,) * len(outs)
-    if compute_uv and full_matrices and m != n:
-        raise TypeError(
-            f"svd: full_matrices=False is required for the derivative of {a.aval}: the added "
-            "vectors are not determined"
-        )
-    u, s, vh, status = svd(a, full_matrices=False, compute_uv=True)
-    v = adjoint(vh)
+    outs = svd(a, full_matrices=bool(full_matrices and compute_uv), compute_uv=True)
+    whole_u, s, vh, status = outs
+    whole_v, k = adjoint(vh), s.shape[-1]
+    u, v = _columns(whole_u, 0, k), _columns(whole_v, 0, k)
     inside = matmul(matmul(adjoint(u), a_dot), v)
     s_dot = real(diagonal(inside))
     if not compute_uv:
         return (s, status), (s_dot, None)
     u_dot, v_dot = _svd_tangents(a_dot, u, s, v, inside)
-    return (u, s, vh, status), (u_dot, s_dot, adjoint(v_dot), None)
+    u_dot, v_dot = _with_others(u_dot, u, whole_u), _with_others(v_dot, v, whole_v)
+    return outs, (u_dot, s_dot, adjoint(v_dot), None)
+
+
+def _columns(x: Any, start: int, stop: int) -> Any:
+    """Columns of matrices; x itself if these are all."""
+    size = stop - start
+    if size == x.shape[-1]:
+        return x
+    shape, last = (*x.shape[:-1], size), x.ndim - 1
+    return shaping.slice(x, start, axes=(last,), sizes=(size,), strides=(1,), shape=shape)
+
+
+def _with_others(dot: Any, part: Any, whole: Any) -> Any:
+    """The tangent of all columns by that of the first. The others may turn among themselves; here
+    they move no more than they must, so that what does not depend on their choice is right.
+    """
+    k, size = part.shape[-1], whole.shape[-1]
+    if k == size:
+        return dot
+    moved = matmul(adjoint(dot), _columns(whole, k, size))
+    return shaping.concatenate(dot, elementwise.negative(matmul(part, moved)), axis=whole.ndim - 1)
 
 
 def _svd_tangents(a_dot: Any, u: Any, s: Any, v: Any, inside: Any) -> tuple[Any, Any]:

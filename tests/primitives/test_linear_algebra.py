@@ -261,8 +261,39 @@ def test_derivatives_that_are_not_determined() -> None:
     x = array(random("d", 4, 3))
     with pytest.raises(TypeError, match="complete"):
         qr.jvp((x,), (x,), mode="complete")
-    with pytest.raises(TypeError, match="full_matrices=False"):
-        svd.jvp((x,), (x,), full_matrices=True, compute_uv=True)
+
+
+@pytest.mark.parametrize("char", ["d", "D"])
+@pytest.mark.parametrize("shape", [(2, 3), (4, 3), (2, 5), (5, 2), (3, 3)])
+def test_all_singular_vectors(char: str, shape: tuple[int, ...]) -> None:
+    """What does not depend on the choice of the added vectors has its derivative."""
+    a, a_dot = random(char, 2, *shape), random(char, 2, *shape, seed=1)
+    k = min(shape)
+
+    def projections(a: Any) -> Any:
+        u, _, vh = np.linalg.svd(a)
+        return u[..., k:] @ adjoint(u[..., k:]), adjoint(vh[..., k:, :]) @ vh[..., k:, :]
+
+    with config(execution="reference"):
+        (u, s, vh, _), (du, ds, dvh, _) = tangents_of(
+            svd, a, a_dot, full_matrices=True, compute_uv=True
+        )
+        thin = tangents_of(svd, a, a_dot, full_matrices=False, compute_uv=True)[1]
+    np.testing.assert_allclose(ds, thin[1], atol=1e-12)
+    np.testing.assert_allclose(du[..., :k], thin[0], atol=1e-12)
+    np.testing.assert_allclose(dvh[..., :k, :], thin[2], atol=1e-12)
+    for x, dx in ((u, du), (adjoint(vh), adjoint(dvh))):  # they stay orthogonal
+        np.testing.assert_allclose(
+            adjoint(dx) @ x + adjoint(x) @ dx, 0 * (adjoint(x) @ x), atol=1e-12
+        )
+    h = 1e-6
+    u2, v2 = [x[..., k:] for x in (u, adjoint(vh))]
+    du2, dv2 = [x[..., k:] for x in (du, adjoint(dvh))]
+    got = [d @ adjoint(x) + x @ adjoint(d) for x, d in ((u2, du2), (v2, dv2))]
+    for g, high, low in zip(
+        got, projections(a + h * a_dot), projections(a - h * a_dot), strict=True
+    ):
+        np.testing.assert_allclose(g, (high - low) / (2 * h), atol=1e-7)
 
 
 @pytest.mark.parametrize("char", ["d", "D"])

@@ -12,7 +12,7 @@ import re
 import sys
 from importlib import import_module
 from itertools import islice
-from types import FrameType, ModuleType
+from types import BuiltinFunctionType, FrameType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ def instead_of_math(frame: FrameType) -> str | None:
     """`math.sin: write np.sin`, if that is what this frame is calling; for SciPy, what to do."""
     if _library(frame) in ("scipy", "numpy"):
         return _instead_of_scipy(frame)
-    called = _called(frame)
+    called = _given_to_us(frame) or _called(frame)
     if type(called) is _METHOD and isinstance(called.__self__, np.ndarray):
         return _instead_of_method(called.__name__)
     module, name = getattr(called, "__module__", None), getattr(called, "__name__", "")
@@ -52,6 +52,17 @@ def _instead_of_method(name: str) -> str | None:
     if not hasattr(np, name):
         return None
     return f"numpy's method {name} takes no traced value: write np.{name}(array, ...)"
+
+
+def _given_to_us(frame: FrameType) -> Any:
+    """A function of `math` that we call, as for `grad(math.sin)`; the frame is the user's."""
+    ours: FrameType | None = sys._getframe(1)
+    while ours is not None and ours is not frame:
+        called = _called(ours, anything=True) if _library(ours) == "lazynp" else None
+        if type(called) is BuiltinFunctionType and called.__module__ in ("math", "cmath"):
+            return called
+        ours = ours.f_back
+    return None
 
 
 def _library(frame: FrameType | None) -> str:
@@ -83,8 +94,10 @@ def _advice(module: str, name: str) -> str:
     return import_module("lazynp.interop.scipy").advice(module, name)
 
 
-def _called(frame: FrameType) -> Any:
-    """What the present instruction calls, by the text of its line; None if that is not known."""
+def _called(frame: FrameType, anything: bool = False) -> Any:
+    """What the present instruction calls, by the text of its line; None if that is not known.
+    anything: attributes of any object are read.
+    """
     code = frame.f_code
     place = frame.f_lasti // 2
     line, _, begin, _ = next(islice(code.co_positions(), place, None), (None,) * 4)
@@ -96,7 +109,7 @@ def _called(frame: FrameType) -> Any:
     first, *rest = found[1].decode().split(".")
     value = frame.f_locals.get(first, frame.f_globals.get(first))
     for name in rest:
-        if not isinstance(value, (ModuleType, np.ndarray)):
+        if not anything and not isinstance(value, (ModuleType, np.ndarray)):
             return None
         value = getattr(value, name, None)
     return value

@@ -18,6 +18,11 @@ CALLS: list[tuple[Any, Any, str]] = [
     (np.jit, lambda x: cmath.phase(x), "cmath.phase takes no traced value: write np.angle"),
     (np.grad, lambda x: WEIGHTS.dot([x, x]), "numpy's method dot .* write np.dot"),
     (np.grad, lambda x: WEIGHTS.T.dot([x, x]), "numpy's method dot .* write np.dot"),
+    (np.grad, math.sin, "math.sin takes no traced value: write np.sin"),
+    (np.jacfwd, math.erf, "math.erf takes no traced value: write np.special.erf"),
+    (lambda f: lambda x: np.vjp(f, x), cmath.exp, "cmath.exp takes no .* write np.exp"),
+    (lambda f: lambda x: np.vmap(f)(np.stack([x, x])), math.sin, "write np.sin"),
+    (np.jit, math.sin, "write np.sin"),
 ]
 
 

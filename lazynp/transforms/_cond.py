@@ -19,6 +19,7 @@ from lazynp._extents import surely
 from lazynp._flush import host_value
 from lazynp._interpreter import eval_reference
 from lazynp._jaxpr import Jaxpr
+from lazynp._memo import cached
 from lazynp._node import aval_of_node
 from lazynp._primitive import Primitive, Undefined
 from lazynp._tree import tree_flatten
@@ -141,7 +142,18 @@ def _linearize(
     primals: Sequence[Array], tangents: Sequence[Array | None], *, branches: Branches
 ) -> tuple[Any, Any]:
     """Each branch returns its own residuals, and zeros in place of the others'."""
-    moving = moving_flags(tangents[1:])
+    first, second, moves = _linearized(branches, moving_flags(tangents[1:]))
+    n = len(branches[0].outputs)
+    outs = cond_call(*primals, branches=first)
+    moved = cond_call(primals[0], *outs[n:], *present(tangents[1:]), branches=second)
+    return outs[:n], spread_out(moved, moves)
+
+
+@cached()
+def _linearized(
+    branches: Branches, moving: tuple[bool, ...]
+) -> tuple[Branches, Branches, tuple[bool, ...]]:
+    """The branches with their residuals, the branches of tangents, and which results these move."""
     moves = _union([linearize_jaxpr(j, moving).moves for j in branches])
     pairs = [linearize_jaxpr(j, moving, moves) for j in branches]
     n = len(branches[0].outputs)
@@ -167,11 +179,7 @@ def _linearize(
         return stage_closed(run, [*everything, *moved])
 
     places = range(len(branches))
-    outs = cond_call(*primals, branches=tuple(map(primal, places)))
-    moved = cond_call(
-        primals[0], *outs[n:], *present(tangents[1:]), branches=tuple(map(tangent, places))
-    )
-    return outs[:n], spread_out(moved, moves)
+    return tuple(map(primal, places)), tuple(map(tangent, places)), moves
 
 
 def _transpose(cts: Sequence[Array], index: Any, *operands: Any, branches: Branches) -> list[Any]:

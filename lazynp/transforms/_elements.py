@@ -24,6 +24,7 @@ from lazynp._array import Array
 from lazynp._extents import surely
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal
 from lazynp.primitives import elementwise, shaping
+from lazynp.transforms._alike import first_alike
 from lazynp.transforms._stage import literal, run_jaxpr, stage_closed
 
 _MOST_WRITES = 8  # of one array in a branch
@@ -85,7 +86,9 @@ def _called(
     return call(
         index,
         *[operands[i] for i in needed],
-        branches=tuple([Jaxpr([j.inputs[i] for i in needed], j.eqns, j.outputs) for j in jaxprs]),
+        branches=tuple(
+            [first_alike(Jaxpr([j.inputs[i] for i in needed], j.eqns, j.outputs)) for j in jaxprs]
+        ),
     )
 
 

@@ -16,6 +16,7 @@ from lazynp._array import Array
 from lazynp._avals import Aval, In, aval_of
 from lazynp._interpreter import eval_reference
 from lazynp._jaxpr import Jaxpr
+from lazynp._memo import cached
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import shaping
 from lazynp.primitives.checks import FOUND, earlier, nothing
@@ -23,6 +24,7 @@ from lazynp.transforms._call import joined, moving_flags, present
 from lazynp.transforms._checks import discharged
 from lazynp.transforms._stack import zeros
 from lazynp.transforms._stage import (
+    LinearPair,
     batch_jaxpr,
     jvp_jaxpr,
     linearize_jaxpr,
@@ -186,30 +188,41 @@ def _chosen(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
 
 
 def linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, consts: int, carry: int,
-               **params: Any) -> tuple[Any, Any]:  # fmt: skip
-    fixed, start, slices = _split(moving_flags(tangents), consts, carry)
-    moves = _fixpoint(lambda c: linearize_jaxpr(jaxpr, (*fixed, *c, *slices)).moves[:carry], start)
-    ys = len(jaxpr.outputs) - carry
-    pair = linearize_jaxpr(jaxpr, (*fixed, *moves, *slices), (*moves, *[False] * ys))
-    n = carry + ys
-    loose = [c is None or c >= consts for c in pair.constant]  # differs from step to step
-
-    def run(xs: list[Array]) -> list[Array]:
-        outs = run_jaxpr(pair.primal, xs)
-        return [*outs[:n], *_chosen(outs[n:], loose)]
-
-    outs = scan_call(
-        *primals, jaxpr=stage_closed(run, jaxpr.in_avals), consts=consts, carry=carry, **params
-    )
+              **params: Any) -> tuple[Any, Any]:  # fmt: skip
+    flags = tuple(moving_flags(tangents))
+    pair, moves, loose, first, body = _linearized(jaxpr, flags, consts, carry)
+    fixed, n = flags[:consts], len(jaxpr.outputs)
+    outs = scan_call(*primals, jaxpr=first, consts=consts, carry=carry, **params)
     kept = [primals[c] for c, each in zip(pair.constant, loose, strict=True) if not each]
     tc, ts, tx = _split(tangents, consts, carry)
-    body = _tangent_body(pair, loose, sum(fixed), sum(moves))
     moved = scan_call(
         *kept, *present(tc), *_started(primals[consts : consts + carry], ts, moves),
         *outs[n:], *present(tx),
         jaxpr=body, consts=len(kept) + sum(fixed), carry=sum(moves), **params,
     )  # fmt: skip
     return outs[:n], spread_out(moved, pair.moves)
+
+
+@cached()
+def _linearized(
+    jaxpr: Jaxpr, flags: tuple[bool, ...], consts: int, carry: int
+) -> tuple[LinearPair, tuple[bool, ...], list[bool], Jaxpr, Jaxpr]:
+    """The rule of a round; what moves of the carry; which residuals differ from step to step; a
+    round with these, and a round of tangents.
+    """
+    fixed, start, slices = _split(flags, consts, carry)
+    moves = _fixpoint(lambda c: linearize_jaxpr(jaxpr, (*fixed, *c, *slices)).moves[:carry], start)
+    n = len(jaxpr.outputs)
+    forced = (*moves, *[False] * (n - carry))
+    pair = linearize_jaxpr(jaxpr, (*fixed, *moves, *slices), forced)
+    loose = [c is None or c >= consts for c in pair.constant]
+
+    def run(xs: list[Array]) -> list[Array]:
+        outs = run_jaxpr(pair.primal, xs)
+        return [*outs[:n], *_chosen(outs[n:], loose)]
+
+    first = stage_closed(run, jaxpr.in_avals)
+    return pair, moves, loose, first, _tangent_body(pair, loose, sum(fixed), sum(moves))
 
 
 def _tangent_body(pair: Any, loose: Sequence[bool], k: int, m: int) -> Jaxpr:
@@ -233,27 +246,15 @@ def _tangent_body(pair: Any, loose: Sequence[bool], k: int, m: int) -> Jaxpr:
 def _transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, consts: int, carry: int,
                length: int, reverse: bool, unroll: int) -> list[Any]:  # fmt: skip
     """Run backwards. The carry holds the cotangents of the carry and of the linear constants."""
-    flags = [isinstance(x, Undefined) for x in operands]
+    flags = tuple([isinstance(x, Undefined) for x in operands])
     fixed, _, slices = _split(flags, consts, carry)
-    linear = (*fixed, *[True] * carry, *slices)
-    turned = transpose_jaxpr(jaxpr, linear, sum(fixed))
-    ic, _, ix = _split(jaxpr.in_avals, consts, carry)
     known_c = [x for x, f in zip(operands[:consts], fixed, strict=True) if not f]
     known_x = [x for x, f in zip(operands[consts + carry :], slices, strict=True) if not f]
-    lin = _chosen(ic, fixed)
-    nc, nl, nx = len(known_c), len(lin), len(known_x)
-
-    def run(xs: list[Array]) -> list[Array]:
-        c, sums = xs[:nc], xs[nc : nc + nl]
-        ct_carry, rest = xs[nc + nl : nc + nl + carry], xs[nc + nl + carry :]
-        return run_jaxpr(turned, [*c, *rest[:nx], *ct_carry, *rest[nx:], *sums])
-
-    x_avals = [a for a, f in zip(ix, slices, strict=True) if not f]
-    outs = jaxpr.out_avals
-    avals = [*(x.aval for x in known_c), *lin, *outs[:carry], *x_avals, *outs[carry:]]
+    lin = _chosen(jaxpr.in_avals[:consts], fixed)
+    nc, nl = len(known_c), len(lin)
     found = scan_call(
         *known_c, *map(zeros, lin), *cts[:carry], *known_x, *cts[carry:],
-        jaxpr=stage_closed(run, avals), consts=nc, carry=nl + carry, length=length,
+        jaxpr=_turned(jaxpr, flags, consts, carry), consts=nc, carry=nl + carry, length=length,
         reverse=not reverse, unroll=unroll,
     )  # fmt: skip
     ct_init = [
@@ -261,6 +262,25 @@ def _transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, consts: int, 
         for ct, x in zip(found[nl : nl + carry], operands[consts : consts + carry], strict=True)
     ]
     return [*spread_out(found[:nl], fixed), *ct_init, *spread_out(found[nl + carry :], slices)]
+
+
+@cached()
+def _turned(jaxpr: Jaxpr, flags: tuple[bool, ...], consts: int, carry: int) -> Jaxpr:
+    """A round backwards. flags: which operands of the round are linear, the carry among them."""
+    fixed, _, slices = _split(flags, consts, carry)
+    turned = transpose_jaxpr(jaxpr, (*fixed, *[True] * carry, *slices), sum(fixed))
+    ic, _, ix = _split(jaxpr.in_avals, consts, carry)
+    known_c, lin = _chosen(ic, [not f for f in fixed]), _chosen(ic, fixed)
+    known_x = _chosen(ix, [not f for f in slices])
+    nc, nl, nx = len(known_c), len(lin), len(known_x)
+
+    def run(xs: list[Array]) -> list[Array]:
+        c, sums = xs[:nc], xs[nc : nc + nl]
+        ct_carry, rest = xs[nc + nl : nc + nl + carry], xs[nc + nl + carry :]
+        return run_jaxpr(turned, [*c, *rest[:nx], *ct_carry, *rest[nx:], *sums])
+
+    outs = jaxpr.out_avals
+    return stage_closed(run, [*known_c, *lin, *outs[:carry], *known_x, *outs[carry:]])
 
 
 def _batch(size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, consts: int,

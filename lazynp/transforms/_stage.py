@@ -29,6 +29,7 @@ from lazynp._trace import record, staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.placing import current_spmd
+from lazynp.transforms._alike import first_alike
 from lazynp.transforms._axes import NamedSizes, Names, axes_argument, names_of_leaves
 from lazynp.transforms._expanding import expanded
 from lazynp.transforms._jvp import jvp_nodes
@@ -178,6 +179,8 @@ def stage_sized(
             jaxpr = expanded(raw, named.atoms, made, len(inputs), len(nodes))
             own = Own(tuple(named.atoms), tuple(made), tuple(recorder.sizes.required))
             jaxpr.raw = raw, own
+        else:
+            jaxpr = first_alike(jaxpr)
         written = [i for i, (owner, _, node) in enumerate(captured) if owner._node is not node]
         like = list(map(kind_of, leaves))
         return Program(jaxpr, [owner for owner, _, _ in captured], more, written, like)
@@ -190,7 +193,8 @@ def finish(
     roots = [*outs, *recorder.written()]
     jaxpr, captured, nodes = captured_program(recorder, roots, inputs)
     written = [i for i, (owner, _, given) in enumerate(captured) if owner._node is not given]
-    return Program(jaxpr, [owner for owner, _, _ in captured], nodes, written, like)
+    owners = [owner for owner, _, _ in captured]
+    return Program(first_alike(jaxpr), owners, nodes, written, like)
 
 
 def captured_program(

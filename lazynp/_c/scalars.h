@@ -240,6 +240,8 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
     }
     if (!result)
         return again ? hand_on(front, args, nargsf, names) : NULL;
+    if (PyComplex_CheckExact(result)) /* of a complex and a float64, which is a float: Python's */
+        return result;
     aval = aval_of_number(result);
     out = aval ? scalar(result, aval) : NULL;
     Py_DECREF(result);

@@ -59,6 +59,8 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
             if there and node[4] is AVALS[type(a)]:
                 if not _is_looked_at():
                     value = quiet(function, a, b)
+                    if type(value) is complex:  # `1j * x` of a float64, which is a float: Python's
+                        return value
                     aval = AVALS[type(value)]
                     out = _new(Scalar)
                     out._node = [None, None, value, None, aval]

@@ -99,3 +99,34 @@ def test_calls(call: str, path: str) -> None:
         given = outcome(call, lazynp)
     be_eager(False)
     assert given == outcome(call, numpy)
+
+
+PRODUCTS = [
+    "1j * a[1]",
+    "1j + a[1]",
+    "1j / a.sum()",
+    "(1 + 2j) * a[2] + a[1]",
+    "a[1] * 1j",
+    "2.0 * a[1]",
+]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_complex_numbers_of_pythons_are_no_real_elements(product: str, dtype: str) -> None:
+    """A float64 is a float, so a complex number of Python's gives one with it."""
+    found: list[Any] = []
+    be_eager()
+    for np in (numpy, lazynp):
+        a = np.array([1, 2, 3]).astype(dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = eval(product)
+            try:
+                a[0] = value
+            except TypeError as error:
+                found.append(str(error))
+        found.append([type(value) is complex, a.tolist()])
+    be_eager(False)
+    half = len(found) // 2
+    assert found[:half] == found[half:]

@@ -19,6 +19,8 @@ from lazynp._sizes import sized
 from lazynp._steps import Imag, Real, Reshape
 from lazynp._strides import (
     are_same,
+    copied_order,
+    in_order,
     layout,
     order_of_strides,
     writeable,
@@ -150,7 +152,7 @@ def _imag(self: Array) -> Array:
         if isinstance(self, Scalar):
             return new_scalar(Imag().get(self._read()))
         return view(self, Imag())
-    zeros = creation.zeros(self.shape, self.dtype)
+    zeros = in_order(creation.zeros(self.shape, self.dtype), copied_order(self))
     if isinstance(self, Scalar):
         return new_scalar(zeros._read())
     zeros._flags = {"readonly": True}

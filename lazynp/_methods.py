@@ -295,6 +295,9 @@ def _construct(
         return of_class(cls, made if isinstance(made, Array) else new_array(from_host(made)), None)
     if buffer is None:
         objects = dtype is not None and np.dtype(dtype).hasobject  # None by default
+        if strides is not None:
+            like = np.ndarray(shape, dtype or float, strides=strides)  # raises what NumPy raises
+            return as_strided(creation.zeros(like.size, like.dtype), like.shape, like.strides)
         return (creation.empty if objects else creation.zeros)(shape, dtype, order or "C")
     buffer = _memory.array_of(buffer)
     if isinstance(buffer, NDArray) and not isinstance(buffer, np.ndarray):

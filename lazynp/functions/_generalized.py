@@ -83,6 +83,12 @@ def _told(options: dict[str, Any], out: Any) -> dict[str, Any]:
     return told if out is None or out is Ellipsis else {**told, "out": (out,)}
 
 
+def _by_either_name(signature: Any, sig: Any) -> Any:
+    if sig is not None and signature is not None:
+        raise TypeError("cannot specify both 'sig' and 'signature'")
+    return signature if sig is None else sig
+
+
 def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Generalized:
     """A function with the interface of NumPy's generalised ufunc of this name.
 
@@ -106,10 +112,7 @@ def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Gener
         signature: Any = None,
         sig: Any = None,
     ) -> Any:
-        if sig is not None:
-            if signature is not None:
-                raise TypeError("cannot specify both 'sig' and 'signature'")
-            signature = sig
+        signature = _by_either_name(signature, sig)
         (out,) = out if isinstance(out, tuple) else (out,)
         plainly = type(x1) is NDArray and type(x2) is NDArray and out is None
         if not plainly and overridden(x1, x2, out):
@@ -128,8 +131,7 @@ def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Gener
                 return scalar_if_0d(contraction.dot_general(x, y, dimension_numbers=numbers))
         options = {"axes": axes, "axis": axis, "keepdims": keepdims}
         given = {k: v for k, v in options.items() if v is not np._NoValue and v is not False}
-        if dtype is not None:
-            signature = (None, None, dtype)
+        signature = signature if dtype is None else (None, None, dtype)
         chosen = {"casting": casting} | ({} if signature is None else {"signature": signature})
         if needs_host(x, y):
             return host_into(reference, x, y, out=out, **given, **chosen)

@@ -44,7 +44,9 @@ _INT64 = np.dtype(np.int64)
 def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
     """See `numpy.array_split`. Indices are computed, because they determine shapes."""
     x = viewable(ary)
-    axis = normalize_axis_index(axis, x.ndim)
+    if hasattr(ary, "shape"):
+        total = x.shape[axis]  # the IndexError of an axis that is none
+    axis = normalize_axis_index(axis, x.ndim, "axis1")
     total, cuts = x.shape[axis], static(indices_or_sections)
     try:
         bounds = [0, *cuts, total]

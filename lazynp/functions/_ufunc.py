@@ -99,7 +99,7 @@ class ufunc(Methods):
     ) -> None:
         self.__name__, self.__module__ = reference.__name__, "lazynp"  # so that pickle finds it
         self.__qualname__ = reference.__name__
-        self.__doc__ = f"Lazy `numpy.{reference.__name__}`: see NumPy's documentation."
+        self.__doc__ = reference.__doc__
         self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
         self._apply = _composed(self, implementation)
         self._call = any_other = derived_first(self, self._of_any)

@@ -232,6 +232,7 @@ def _second_order(dx: Any, n: int) -> tuple[Any, Any]:
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """See `numpy.trapezoid`."""
     y = as_array(y)
+    list(y.shape)[axis] = 1  # NumPy's IndexError of an axis that is none
     given, axis = axis, normalize_axis_index(axis, y.ndim)
     if x is None:
         d = dx

@@ -15,6 +15,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._dimensions import bins_of, length_of, note_bins
+from lazynp._errstate import warn
 from lazynp._extents import known_empty, known_negative
 from lazynp._flush import host_value
 from lazynp._sizes import Size, largest
@@ -148,6 +149,7 @@ def _digitized_later(x: Array, bins: Array, right: bool) -> Any:
 def _data(a: Any, weights: Any) -> tuple[Array, Array | None]:
     x = as_array(a)
     if x.dtype.kind == "b":
+        warn(f"Converting input from {x.dtype} to {np.uint8} for compatibility.")
         x = cast(x, np.uint8)
     if weights is None:
         return flat(x), None

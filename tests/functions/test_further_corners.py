@@ -59,6 +59,25 @@ np.power(np.array([2, 3]), -1, where=False, out=np.ones(2, int))
 np.power(np.array([2, 3]), -1, where=[True, False], out=np.ones(2, int))
 f.resize(f.shape), f, v
 np.from_dlpack(be)
+np.imag(f)
+f.imag.flags.writeable
+np.imag(np.ones((2, 3))[:, ::2])
+np.ndarray((2,), strides=(0,)).strides
+np.ndarray((2, 3), "i4", strides=(4, 8)).strides
+np.ndarray((2, 3), "i4", strides=(40, 8))
+np.ndarray((2, 3), strides=(4,))
+np.ndarray((2, 3), strides=(-8, 8))
+np.histogram_bin_edges(np.array([True, False]))
+np.histogram(np.array([True, False]))
+np.array_split(x, 2, axis=3)
+np.array_split(x, 2, axis=-3)
+np.array_split([1, 2], 2, axis=3)
+np.array_split(x, [1], axis="a")
+np.split(x, [1], axis=2)
+np.trapezoid(x, axis=3)
+np.trapezoid(x, axis=-3)
+np.trapezoid(x[0], x[0], axis=2)
+np.add.__doc__ == __import__("numpy").add.__doc__
 np.random.SeedSequence(np.array([1, 2])).generate_state(2)
 np.random.PCG64(np.array([1, 2])).random_raw()
 np.random.MT19937(seed=np.arange(3)).random_raw()

@@ -126,7 +126,8 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
             return function(*args, **kwargs)
         except Overridden as e:
             operand = e.operand
-        except Exception:  # perhaps of an object that was used before it was converted
+        except Exception as error:  # perhaps of an object that was used before it was converted
+            _name(error, function.__name__, reference.__name__)
             operand = next(_objects((*args, *kwargs.values())), None)
             if operand is None:
                 raise
@@ -160,6 +161,13 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
     public = in_front_too(function, made, _is_bare(function.__name__))
     implementations[public] = implementations[made] = function
     return public
+
+
+def _name(error: Exception, ours: str, numpys: str) -> None:
+    """In Python's message about a call, the name that the call has in NumPy."""
+    text = str(error)
+    if ours != numpys and type(error) is TypeError and text.startswith(f"{ours}()"):
+        error.args = (numpys + text.removeprefix(ours),)
 
 
 def _usual(args: Any, kwargs: Any) -> Any:

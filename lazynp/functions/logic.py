@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, Scalar, new_array
-from lazynp._errstate import quiet
+from lazynp._errstate import quiet, warn
 from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
 from lazynp._node import VALUE
 from lazynp._overrides import Overridden
 from lazynp._strides import copied_order, in_order
+from lazynp._values import there
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._arguments import NO_COPY
 from lazynp.functions._eager import by_method, by_numpy
@@ -25,10 +27,41 @@ from lazynp.primitives import elementwise, shaping
 # -- closeness and equality ------------------------------------------------------------------------
 
 
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """See `numpy.isclose`."""
+    _look_at(rtol, atol)
+    return _isclose(a, b, rtol, atol, equal_nan)
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """See `numpy.allclose`. The result is a lazy scalar, unless its value is there."""
+    _look_at(rtol, atol)
+    return _allclose(a, b, rtol, atol, equal_nan)
+
+
+def _look_at(rtol: Any, atol: Any) -> None:
+    """Warn of tolerances that are not finite, unless nobody knows them yet."""
+    for tolerance in (rtol, atol):
+        if type(tolerance) is float and math.isfinite(tolerance) or type(tolerance) is int:
+            continue
+        if isinstance(tolerance, Array):
+            value = there(tolerance._read())
+            finite = value is None or value.dtype.kind not in "fc" or np.all(np.isfinite(value))
+        else:
+            finite = not isinstance(tolerance, (float, complex)) or np.all(np.isfinite(tolerance))
+        if not finite:
+            text = f"One of rtol or atol is not valid, atol: {atol}, rtol: {rtol}"
+            how = np.geterr()["invalid"]
+            if how == "raise":
+                raise FloatingPointError(text)
+            if how == "warn":
+                warn(text)
+            return
+
+
 @quiet("invalid")
 @by_numpy(np.isclose)
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """See `numpy.isclose`. Does not warn of tolerances that are not finite."""
+def _isclose(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
     x, y, atol, rtol = (
         v if isinstance(v, (int, float, complex)) and not isinstance(v, np.generic) else as_array(v)
         for v in (a, b, atol, rtol)
@@ -50,9 +83,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 @quiet("invalid")
 @by_numpy(np.allclose)
-def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """See `numpy.allclose`. The result is a lazy scalar, unless its value is there."""
-    return _told(reductions.all(isclose(a, b, rtol, atol, equal_nan)))
+def _allclose(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
+    return _told(reductions.all(_isclose(a, b, rtol, atol, equal_nan)))
 
 
 @by_numpy(np.array_equal)

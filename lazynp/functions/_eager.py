@@ -64,7 +64,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def by_numpy(
     reference: Callable[..., Any], *, always: bool = False, kind: Any = None, method: Any = None,
-    outer: bool = False,
+    outer: bool = False, itself: int = 0,
 ) -> Callable[[F], F]:  # fmt: skip
     """Decorate a function that returns new arrays. Not for calls that write: `out`,
     `overwrite_input`.
@@ -72,7 +72,7 @@ def by_numpy(
     always: NumPy's implementation always wins on the host: under `adaptive`, call it at any size,
     and force pending operands. kind: the class of a returned tuple. method: the method of
     NumPy's arrays that does the same in less time. outer: the size of the result is the product of
-    those of the operands.
+    those of the operands. itself: 2 if it may return its first argument.
     """
 
     def decorate(function: F) -> F:
@@ -104,6 +104,8 @@ def by_numpy(
                     return function(*args, **kwargs)
                 whole = functools.partial(reference, **named)
             result = quiet_result(local.recorder.quiet, whole, *values)
+            if itself and values and result is values[0]:
+                return args[0]
             out = handle(result, values, args)
             if out is None:
                 return function(*args, **kwargs)
@@ -113,7 +115,7 @@ def by_numpy(
         return in_front(
             "whole", call, function=_undispatched(reference), handle=handle, not_numpys=_NOT_NUMPYS,
             operands=min(before_out, _ANY_NUMBER), method=method or _method_of(reference),
-            outer=outer, tuples=kind, named=_method_of(reference) is not None,
+            outer=outer, tuples=kind, itself=itself, named=_method_of(reference) is not None,
         )  # fmt: skip
 
     return decorate

@@ -41,7 +41,7 @@ def _joined(arrays: list[Array], axis: int) -> Array:
 # -- differences -----------------------------------------------------------------------------------
 
 
-@by_numpy(np.diff)
+@by_numpy(np.diff, itself=2)
 def diff(
     a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE
 ) -> Any:

@@ -537,7 +537,16 @@ def reads_a_global_list() -> Any:
     LOG.clear()
 
 
+def ignores_errors() -> Any:
+    def f(x: Any) -> Any:
+        with np.errstate(divide="ignore"):
+            return (x / x).sum()
+
+    yield from _slopes(f)
+
+
 COMPILED = [
+    ignores_errors,
     reads_a_global_list,
     descends, descends_in_place, batches_in_closures, batches_of_numpy, two_names_of_one_code,
     trees, named_trees, branches, loops_in_place, sizes_that_vary, shapes_that_alternate, numbers,
@@ -732,7 +741,7 @@ def asks_the_clock() -> Any:
 
 def sets_errstate() -> Any:
     def f(x: Any) -> Any:
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="warn"):
             return (x / x).sum()
 
     yield from _slopes(f)

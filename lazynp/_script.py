@@ -22,7 +22,7 @@ from lazynp._dataclass import dataclass, field
 from lazynp._flush import on_force
 from lazynp._plan import STATS
 from lazynp._positions import position
-from lazynp._promotion import derivatives, fronts, taken
+from lazynp._promotion import all_told, derivatives, fronts, taken
 from lazynp._recorder import user_position
 from lazynp.functions._host import on_host_call
 
@@ -168,7 +168,7 @@ class Report:
             parts += [f"  {line}" for d in called for line in d.explained().splitlines()]
         if taken:
             parts.append("lazynp: long loops:")
-            parts += [f"  {loop.explained()}" for loop in taken]
+            parts += [f"  {line}" for line in all_told(taken)]
         return "\n".join(parts)
 
     def print(self, file: TextIO | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import Any
 
@@ -21,15 +22,30 @@ class Taken:
         self.rounds, self.chunks = 0, 0  # that programs have run
 
     def explained(self) -> str:
-        head = f"the loop at line {self.loop.line} of {self.name}"
-        ran = f"{head}: {self.rounds} rounds ran in {self.chunks} programs" if self.rounds else head
-        why = self.loop.refused or self.why
-        return f"{ran}; runs in Python: {why}" if why else ran
+        return told([self])
+
+
+def told(same: Sequence[Taken]) -> str:
+    """What became of a loop that was entered as often."""
+    first = same[0]
+    head = f"the loop at line {first.loop.line} of {first.name}"
+    rounds, chunks = sum(t.rounds for t in same), sum(t.chunks for t in same)
+    why = first.loop.refused or first.why or ("" if rounds else "no program has run it so far")
+    ran = f"{head}: {rounds} rounds ran in {chunks} programs" if rounds else head
+    return f"{ran}; runs in Python: {why}" if why else ran
+
+
+def all_told(taken: Iterable[Taken]) -> list[str]:
+    """What became of these loops, each told once."""
+    found: dict[Any, list[Taken]] = {}
+    for t in taken:
+        found.setdefault((t.loop.line, t.code, t.loop.refused or t.why), []).append(t)
+    return list(map(told, found.values()))
 
 
 def _about(code: Any) -> list[str]:
     """What became of the loops of this code."""
-    return [t.explained() for t in taken if t.code is code]
+    return all_told([t for t in taken if t.code is code])
 
 
 about_code.append(_about)

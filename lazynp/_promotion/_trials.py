@@ -25,6 +25,7 @@ from lazynp._promotion._given import Given, Numbers, Path
 from lazynp._promotion._loops import has_slower
 from lazynp._promotion._objects import attributes, put
 from lazynp._promotion._program import Program
+from lazynp._promotion._waiting import texts_of, too_many, waits_for
 from lazynp._quiet import quietly
 from lazynp._recorder import local
 from lazynp._values import watched
@@ -57,11 +58,14 @@ CHANGED = "what it reads from outside has changed, or is an argument"
 class Case:
     """Arguments of one kind. seconds: what Python has spent on them. candidate: traced, and waits
     until that is the price of compiling it. program: None before a trial, and for good if `refused`
-    says why. key: of a note for later processes; won: what an earlier one has noted.
+    says why. key: of a note for later processes; won: what an earlier one has noted. texts: among
+    its constants.
     """
 
-    def __init__(self, seconds: float, key: str | None = None) -> None:
-        self.seconds, self.refused = seconds, ""
+    def __init__(
+        self, seconds: float, key: str | None = None, texts: tuple[str, ...] = ()
+    ) -> None:  # fmt: skip
+        self.seconds, self.refused, self.texts = seconds, "", texts
         self.least = SECONDS  # of Python's, before a trace
         self.key, self.won = key, _earlier.has_won(key)
         if self.won:
@@ -200,6 +204,7 @@ class Trials:
         self.running = 0.0  # seconds that a call has taken which began before there was this front
         self._in_loops = _clock.in_loops.seconds  # before that
         self.given_back = ""  # why
+        self._missed = ""  # why the last call that was not taken was not
         # while calls run in Python: seconds of taking them apart that their time has not paid for
         # yet, and the case of the last one
         self._debt = 0.0
@@ -298,7 +303,8 @@ class Trials:
         before = len(numbers.varying), len(numbers.moving)
         try:
             return self._taken(args, kwargs)
-        except Exception:  # `NotTaken`, or whatever a strange object does when it is looked at
+        except Exception as why:  # `NotTaken`, or whatever a strange object does when looked at
+            self._missed = str(why)
             return None
         finally:
             if before != (len(numbers.varying), len(numbers.moving)):
@@ -317,7 +323,8 @@ class Trials:
             by_loops = _clock.in_loops.seconds > self._in_loops  # the call that began before
             first = 0.0 if by_loops else SECONDS + self.running
             key = _earlier.key_of("call", self._identity, _earlier.of_kind(given.leaves))
-            case = self.cases[given.key] = Case(0.0 if self.cases else first, key)
+            case = Case(0.0 if self.cases else first, key, texts_of(given.fixed))
+            self.cases[given.key] = case
         return case
 
     def _has_room(self) -> bool:
@@ -332,7 +339,7 @@ class Trials:
         without = [key for key, case in self.cases.items() if case.program is None]
         self._dropped += 1
         if self._dropped > _KINDS and len(without) == len(self.cases):
-            self.restore(f"more than {_KINDS} kinds of arguments")
+            self.restore(too_many(self.cases.values(), _KINDS))
             return False
         if without:
             del self.cases[min(without, key=lambda key: self.cases[key].seconds)]
@@ -467,7 +474,13 @@ class Trials:
 
     def explained(self) -> str:
         lines = [f"{self.name}: {self.programs} program{'s' * (self.programs != 1)}"]
-        return "\n".join([*lines, *(f"runs in Python: {why}" for why in self.whys)])
+        whys = self.whys or [w for w in (self._waits_for(),) if w and not self.programs]
+        return "\n".join([*lines, *(f"runs in Python: {why}" for why in whys)])
+
+    def _waits_for(self) -> str:
+        if self._missed and not self.cases:
+            return f"no program takes its arguments: {self._missed}"
+        return waits_for(self.cases.values(), SECONDS)
 
     @property
     def whys(self) -> list[str]:

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import gc
 import inspect
+import operator
 import threading
 import warnings
 from collections.abc import Callable
@@ -15,6 +16,8 @@ import numpy
 import pytest
 
 import lazynp as np
+from lazynp import _errstate
+from lazynp._fronts import BUILT
 from lazynp._memo import state
 from tests.helpers import POLICIES, NothingForced, be_eager, in_thread, is_eager
 
@@ -141,6 +144,70 @@ def test_nobody_warns_by_default_and_nothing_is_forced() -> None:
         y = y + 1 / x
         np.seterr(**previous)
     assert numpy.isnan(y).any() and not state.watching
+
+
+@pytest.mark.skipif(not BUILT, reason="the shortcut is in C")
+def test_numbers_without_errors_need_no_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C computes them, and looks at the processor's flags."""
+    calls, real = [], _errstate.checked
+    monkeypatch.setattr(_errstate, "checked", lambda *a, **k: calls.append(a) or real(*a, **k))
+    u = np.arange(9.0)
+    with np.errstate(all="raise"):
+        for i in range(1, 8):
+            u[i] = 0.5 * (u[i - 1] + u[i + 1]) ** 2 / 3 - abs(-u[i])
+            assert u[i] < 100
+        assert not calls
+        with pytest.raises(FloatingPointError):
+            u[0] / u[0]
+        assert len(calls) == 1
+
+
+DOUBLES = (
+    (0.0, -1.5, 3.0, 1e30, 1e-30, 1e300, 1e-300, 5e-324, numpy.inf, numpy.nan),
+    (0.0, 2.0, -3.0, 1e30, 1e300, 1e-300, -numpy.inf, numpy.nan),
+)
+SINGLES = (
+    (0.0, -1.5, 3.0, 1e30, 1e-30, 1e-45, numpy.inf, numpy.nan),
+    (0.0, 2.0, -3.0, 1e30, 1e-30, -numpy.inf, numpy.nan),
+)
+NUMBERS = [(kind(x), kind(y)) for kind, (xs, ys) in ((numpy.float64, DOUBLES),
+           (numpy.float32, SINGLES)) for x in xs for y in ys]  # fmt: skip
+NUMBERS += [(numpy.int64(x), numpy.int64(y)) for x in (-7, 0, 1 << 62) for y in (-1, 0, 4)]
+OPERATORS = [
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.floordiv,
+    operator.mod, operator.lt, operator.ge, operator.eq,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["raise", "warn", "call"])
+def test_errors_of_numbers(mode: Any) -> None:
+    """Of two Scalars, and of one and a number of Python's on either side."""
+
+    def outcome(module: Any, run: Callable[[], Any]) -> Any:
+        heard: list[Any] = []
+        with (
+            module.errstate(all=mode, call=lambda *given: heard.append(given)),
+            warnings.catch_warnings(record=True) as warned,
+        ):
+            warnings.simplefilter("always")
+            try:
+                value = run()
+            except (FloatingPointError, ValueError, OverflowError) as error:
+                return type(error), str(error)
+        told = [(str(w.message), w.filename, w.lineno) for w in warned]
+        return numpy.asarray(value).tobytes(), numpy.asarray(value).dtype, heard, told
+
+    for x, y in NUMBERS:
+        ours = np.array([x, y])
+        theirs = numpy.array([x, y])
+        for f in OPERATORS:
+            for run in (
+                lambda v, f=f: f(v[0], v[1]),
+                lambda v, f=f: f(v[0], v[1].item()),
+                lambda v, f=f: f(v[0].item(), v[1]),
+            ):
+                got = outcome(np, lambda run=run, v=ours: run(v))
+                assert got == outcome(numpy, lambda run=run, v=theirs: run(v)), (f, x, y)
 
 
 def test_call_log_and_print(capfd: Any) -> None:

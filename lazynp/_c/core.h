@@ -263,11 +263,15 @@ static inline int nothing_staged(void)
     return !is_staged();
 }
 
+static inline int watches_nans(void)
+{
+    return SLOT(the.config, the.config_debug_nans) != Py_False;
+}
+
 /* Whether anything watches for floating-point errors or for NaNs. */
 static inline int watched(void)
 {
-    return OF(the.state, State, watching) != Py_False ||
-           SLOT(the.config, the.config_debug_nans) != Py_False;
+    return OF(the.state, State, watching) != Py_False || watches_nans();
 }
 
 static inline int is_array(PyObject *x)

@@ -111,7 +111,7 @@ def are_apart(x: Array, y: Array) -> bool:
     if unknown:
         return False
     try:
-        return not np.shares_memory(*layouts(x, y), max_work=_WORK)
+        return not np.shares_memory(*layouts(x, y), max_work=_WORK)  # pyright: ignore[reportArgumentType]
     except np.exceptions.TooHardError:
         return False
 

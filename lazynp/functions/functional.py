@@ -122,13 +122,12 @@ def adopt(target: Any) -> Any:
 
     cells = getattr(inner, "__closure__", None) or ()
 
-    @functools.wraps(target)
     def adopted(*args: Any, **kwargs: Any) -> Any:
         with _rebound(scope, cells):
             return target(*args, **kwargs)
 
-    wrappers.add(adopted.__code__)  # pyright: ignore[reportAttributeAccessIssue]
-    return adopted
+    wrappers.add(adopted.__code__)
+    return functools.wraps(target)(adopted)
 
 
 @functools.cache

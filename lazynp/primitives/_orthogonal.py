@@ -241,15 +241,6 @@ def _svd_jvp(
     return outs, (u_dot, s_dot, adjoint(v_dot), None)
 
 
-def _columns(x: Any, start: int, stop: int) -> Any:
-    """Columns of matrices; x itself if these are all."""
-    size = stop - start
-    if size == x.shape[-1]:
-        return x
-    shape, last = (*x.shape[:-1], size), x.ndim - 1
-    return shaping.slice(x, start, axes=(last,), sizes=(size,), strides=(1,), shape=shape)
-
-
 def _with_others(dot: Any, part: Any, whole: Any) -> Any:
     """The tangent of all columns by that of the first. The others may turn among themselves; here
     they move no more than they must, so that what does not depend on their choice is right.

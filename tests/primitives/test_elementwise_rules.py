@@ -34,6 +34,7 @@ DOMAINS = {"arccosh": (1.2, 3.0), "log": (0.5, 3.0), "polygamma": (1.0, 3.0), "z
 SECOND = {"polygamma": (0.5, 3.0), "remainder": (0.7, 0.75), "fmod": (0.7, 0.75)}
 PARAMS: dict[str, dict[str, Any]] = {"convert": {"dtype": F8}, "integer_power": {"exponent": 3}}
 INTEGERS = {"ldexp": 1}  # the operand that is an integer
+FIXED = {("polygamma", 0), ("heaviside", 0), ("zeta", 0), ("gammainc_slope", 0)}
 
 
 def _operands(name: str, dtype: np.dtype[Any], seed: int = 0) -> list[Any]:
@@ -118,7 +119,21 @@ def test_jvp_is_the_finite_difference(name: str, dtype: np.dtype[Any]) -> None:
         np.testing.assert_allclose(got, want, rtol=2e-6, atol=2e-7)
 
 
-FIXED = {("polygamma", 0), ("heaviside", 0), ("zeta", 0), ("gammainc_slope", 0)}
+@pytest.mark.parametrize("char", ["e", "f"])
+@pytest.mark.parametrize("name", ROWS)
+def test_tangents_have_the_dtype_of_results(name: str, char: str) -> None:
+    dtype = np.dtype(char)
+    if not _accepts(name, dtype) or isinstance(ROWS[name].primitive.jvp, Missing):
+        pytest.skip("takes no such operands, or has no derivative")
+    prim, params = ROWS[name].primitive, PARAMS.get(name, {})
+    values = [x if x.dtype.kind in "bi" else x.astype(dtype) for x in _operands(name, dtype)]
+    moves = [x.dtype.kind == "f" and (name, i) not in FIXED for i, x in enumerate(values)]
+    for xs in (values, [x[0] for x in values]):
+        dots = [np.ones_like(x) if m else None for x, m in zip(xs, moves, strict=True)]
+        out, dot = prim.jvp(
+            [lazy(x) for x in xs], [None if t is None else lazy(t) for t in dots], **params
+        )
+        assert dot is None or out.dtype.kind != "f" or dot.aval is out.aval
 
 
 def test_jvp_without_tangents_is_zero() -> None:

@@ -147,3 +147,17 @@ def test_calls_do_not_grow_with_the_length(name: str, axis: int) -> None:
             x = np.array(rng.uniform(0.9, 1.1, (n, 16) if axis == 0 else (16, n)))
             counts.append(calls_of(lambda x=x: numpy.asarray(grad(f)(x))))
     assert counts[1] < 1.5 * counts[0]
+
+
+@pytest.mark.parametrize("char", "efd")
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+def test_derivatives_of_logarithms_of_sums_keep_the_dtype(name: str, char: str) -> None:
+    ufunc = getattr(np, name)
+    x, wide = np.array([1.0, -numpy.inf, 0.5, 2.0], char), numpy.array([1.0, -numpy.inf, 0.5, 2.0])
+    ones = np.ones_like(x)
+    for f in (ufunc.accumulate, ufunc.reduce, lambda x: ufunc(x, x[::-1])):
+        out, dot = np.jvp(f, (x,), (ones,))
+        back = np.vjp(f, x)[1](np.ones_like(out))[0]
+        assert (out.dtype, dot.dtype, back.dtype) == (x.dtype,) * 3
+        want = np.jvp(f, (np.array(wide),), (np.ones(4),))[1]
+        numpy.testing.assert_allclose(dot, want, rtol=numpy.finfo(char).eps * 8)

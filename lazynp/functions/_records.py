@@ -10,12 +10,15 @@ import numpy as np
 from lazynp._flush import host_value
 from lazynp._memo import Memo
 
+_PLAIN = {int, float, complex, bool, str, bytes}
+
 
 class Record(np.void):
     """A `numpy.void` that reads and writes the array it came from."""
 
     _array: Any = None
     _index: Any = ()
+    _memory: Any = None  # the record's own, at which NumPy's C code looks
 
     def _field(self, name: str) -> Any:
         if self._array is None:  # a copy made by NumPy, which belongs to no array
@@ -43,9 +46,11 @@ class Record(np.void):
         return self._field(self._name(key))[self._index]
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if self._array is None:  # of an array of NumPy's
+            return super().__setitem__(key, value)
         name = self._name(key)
-        self._field(name)[self._index] = value
-        super().__setitem__(name, self._fresh()[name])  # NumPy's C code looks at its own memory
+        self._array[name][self._index] = value
+        self._memory[name] = value if type(value) in _PLAIN else self._fresh()[name]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._fresh())  # type: ignore[call-overload]
@@ -113,5 +118,5 @@ def record(value: Any, array: Any, index: tuple[Any, ...]) -> Record:
     copied = np.empty((), own)
     copied[()] = value  # `np.array(value)` shows the array's memory, which would be shared then
     made: Any = copied.view(dtype)[()]
-    made._array, made._index = array, index
+    made._array, made._index, made._memory = array, index, copied
     return made

@@ -142,3 +142,10 @@ def test_numpys_own_functions_see_what_a_record_got() -> None:
         numpy.frombuffer(memoryview(r), a.dtype)[0],
     ):
         assert made.tolist() == (5, 6)
+
+
+def test_records_of_numpys_arrays_of_records_write_these() -> None:
+    a = np.zeros(2, dtype=DTYPES["packed"])
+    copied = numpy.array([a[0], a[1]])
+    copied[1]["x"] = 5
+    assert copied.tolist() == [(0, 0), (5, 0)] and a["x"].tolist() == [0, 0]

@@ -771,6 +771,20 @@ def test_strides_can_be_set() -> None:
         y.strides = (8,)
     y[0] = 9
     assert y.tolist() == [9, 1, 2, 3] and x.tolist() == [9, *range(1, 8)]
-    for strides in ((16,), (8, 8), (4,)):
+    for strides in ((16,), (8, 8)):
         with pytest.warns(DeprecationWarning), pytest.raises(ValueError):
             x.strides = strides
+
+
+def test_strides_may_split_elements() -> None:
+    found = []
+    for module in (np, numpy):
+        x = module.arange(8)
+        with pytest.warns(DeprecationWarning):
+            x.strides = (4,)
+        x[0] = 5
+        part = x[2:]
+        x += 1
+        part[0] = 7
+        found.append([x.strides, x.tolist(), part.tolist(), (x * 2).tolist()])
+    assert found[0] == found[1]

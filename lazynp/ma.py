@@ -73,7 +73,8 @@ def _showing(name: str) -> Any:
 
     @_wraps(function)
     def show(*args: Any, **kwargs: Any) -> Any:
-        if any(isinstance(a, _numpy.MaskedArray) for a in (*args, *kwargs.values())):
+        given = (*args, *kwargs.values())  # `any` is the one of this module
+        if [a for a in given if isinstance(a, _numpy.MaskedArray)]:
             return numpys(*_to_host(args), **_to_host(kwargs))
         return function(*args, **kwargs)
 

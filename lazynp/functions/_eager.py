@@ -109,8 +109,8 @@ def by_numpy(
             out = handle(result, values, args)
             if out is None:
                 return function(*args, **kwargs)
-            named = kind is not None and isinstance(result, tuple) and type(result) is not tuple
-            return kind(*out) if named else out
+            named = isinstance(result, tuple) and type(result) is not tuple
+            return kind(*out) if kind is not None and named else out
 
         return in_front(
             "whole", call, function=_undispatched(reference), handle=handle, not_numpys=_NOT_NUMPYS,

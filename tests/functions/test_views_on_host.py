@@ -137,3 +137,9 @@ def test_parts_of_masked_arrays(write: Callable[[Any, Any], Any]) -> None:
             result = str(error)
         found.append([result, m.data.tolist(), m.mask.tolist()])
     assert found[0] == found[1]
+
+
+def test_parts_of_lazy_arrays_are_lazy() -> None:
+    for function in (lazynp.ma.getdata, lazynp.ma.getmaskarray):
+        assert type(function(lazynp.arange(3.0))) is lazynp.ndarray
+    assert isinstance(lazynp.ma.diag(lazynp.arange(2.0)), numpy.ma.MaskedArray)

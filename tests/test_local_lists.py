@@ -142,9 +142,89 @@ def of_numpys(x: Any) -> Any:
     return found
 
 
+# -- long lists, which loops and branches carry as one array ---------------------------------------
+
+
+def histogram(x: Any) -> Any:
+    count = [0] * 300
+    for i in range(x.shape[0]):
+        count[int(x[i])] += 1
+    return count, sum(count), max(count), len(count)
+
+
+def prefixes(x: Any) -> Any:
+    sums, high = [0.0] * 200, [False] * 200
+    for i in range(1, x.shape[0]):
+        sums[i] = sums[i - 1] + float(x[i])
+        if sums[i] > 3:
+            high[i] = True
+        elif sums[i] > 1:
+            high[0] = False
+    return sums, high, np.array(sums)
+
+
+def in_while_with_constants(x: Any) -> Any:
+    s, i = [0] * 100, 0
+    while i < x.shape[0]:
+        j = int(x[i])
+        s[0] = s[j] + 1
+        s[j] += 1
+        s[-1] = i
+        i += 1
+    return s, s[0], s[99]
+
+
+def chains(x: Any) -> Any:
+    s = [1] * 100
+    a = s
+    for i in range(x.shape[0]):
+        for j in range(i):
+            if x[i] > x[j] and s[j] + 1 > s[i]:
+                s[i] = s[j] + 1
+    b = s[:]
+    b[3] = 7
+    if x[0] > 1:
+        b[int(x[1])] = 5
+    return s, b, a is s
+
+
+def reduced(x: Any) -> Any:
+    s, t, b = [1] * 200, [0.5] * 100, [False] * 50
+    for i in range(x.shape[0]):
+        s[int(x[i])] += i
+        t[int(x[i])] -= float(x[i])
+        if x[i] > 2:
+            b[int(x[i])] = True
+    sums = sum(s), sum(s, 5), sum(b)
+    return *sums, max(s), min(s), max(t), min(t), max(b), any(s), all(s), any(b), all(b), s[3] in s
+
+
+def across_branches(x: Any) -> Any:
+    s = list(range(40))
+    t = [0] * 40
+    if x[0] > 0:
+        s[int(x[1])] = 50
+        t[2] = 1
+    else:
+        s[3] = 60
+        t[int(x[1])] = 2
+    s[4] += 1
+    return s, t
+
+
+def constants_first(x: Any) -> Any:
+    s = [0] * 40
+    for i in range(x.shape[0]):
+        s[0] = i
+        s[int(x[i])] += 1
+        s[1] = 2
+    return s
+
+
 GOOD = [
-    counts, as_array, marks, in_a_branch, of_floats, in_while, appended, stacked, swapped, rows,
-    joined, aliases, in_a_dict, in_a_call, of_numpys,
+    histogram, prefixes, in_while_with_constants, chains, reduced, across_branches,
+    constants_first, counts, as_array, marks, in_a_branch, of_floats, in_while, appended, stacked,
+    swapped, rows, joined, aliases, in_a_dict, in_a_call, of_numpys,
 ]  # fmt: skip
 
 
@@ -192,7 +272,23 @@ def other_lists(x: Any) -> Any:
     return u
 
 
+def float_or_numpys_in_a_long_list(x: Any) -> Any:
+    u = [0.0] * 100
+    for i in range(x.shape[0]):
+        u[9 + int(x[i])] = x[i]
+    return u
+
+
+def int_or_float_in_a_long_list(x: Any) -> Any:
+    u = [0] * 100
+    u[int(x[0])] = 3
+    if x[1] > 1:
+        u[int(x[0])] = 0.5
+    return u
+
+
 REFUSED = [
+    float_or_numpys_in_a_long_list, int_or_float_in_a_long_list,
     float_or_numpys, float_or_numpys_in_a_loop, int_or_float, int_or_float_in_a_loop, int_or_bool,
     other_lists,
 ]  # fmt: skip
@@ -287,6 +383,57 @@ def test_types_that_depend_on_values_stay_with_python(f: Any, hot: None) -> None
         assert [kinds(f(np.asarray(x))) for x in XS] == want
     assert not made.programs
     assert "list" in made.explained()
+
+
+@pytest.mark.parametrize("f", GOOD)
+def test_the_same_under_jit(f: Any) -> None:
+    jitted = np.jit(f)
+    for x in XS:
+        want, got = f(np.asarray(x)), jitted(np.asarray(x))
+        for w, g in zip(np.tree.leaves(want), np.tree.leaves(got), strict=True):
+            assert numpy.array_equal(numpy.asarray(w), numpy.asarray(g)), (w, g)
+
+
+def test_derivatives_through_a_list() -> None:
+    def f(x: Any) -> Any:
+        u = [0.0] * 40
+        for i in range(x.shape[0]):
+            u[(7 * i) % 40] = x[i] * x[i]
+            u[3] = u[3] + x[i]
+        return u[7] * u[3] + sum(u)
+
+    x = numpy.random.default_rng(3).random(SIZE)
+    step = 1e-6 * numpy.eye(SIZE)
+    slopes = [(float(f(np.asarray(x + h))) - float(f(np.asarray(x - h)))) / 2e-6 for h in step]
+    for gradient in (np.grad(f), np.jit(np.grad(f)), np.grad(np.jit(f))):
+        numpy.testing.assert_allclose(gradient(np.asarray(x)), slopes, rtol=1e-5, atol=1e-5)
+    rows = numpy.stack([x, x[::-1]])
+    both = np.vmap(np.jit(f))(np.asarray(rows))
+    numpy.testing.assert_allclose(both, [f(r) for r in rows], rtol=1e-12)
+
+
+def one_of_two(x: Any) -> Any:
+    s, t = [0] * 3, [1] * 3
+    if x[0] > 1:
+        s = t
+    return s, t
+
+
+def one_of_two_alone(x: Any) -> Any:
+    return one_of_two(x)[0]
+
+
+@pytest.mark.own_policy
+@pytest.mark.parametrize("f", [one_of_two, one_of_two_alone])
+def test_a_list_that_a_branch_picks_is_that_list(f: Any, hot: None) -> None:
+    front(f)
+    for _ in range(4):
+        for first in (2.0, 0.0):
+            found = f(np.asarray([first, 1.0]))
+            if f is one_of_two:
+                assert (found[0] is found[1]) == (first > 1)
+            else:
+                assert found == [int(first > 1)] * 3
 
 
 @pytest.mark.own_policy

@@ -13,7 +13,7 @@ from lazynp._promotion._objects import MISSING
 from lazynp._promotion._template import Again
 from lazynp.functions._nested import as_row
 from lazynp.transforms._stack import node_of, result_handle
-from lazynp.transforms.control import CannotStage, session
+from lazynp.transforms.control import CannotStage, refuse_merged, session
 
 Path = tuple[Any, ...]
 _FIXED = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
@@ -83,6 +83,8 @@ class Results:
 
     def _mark(self, x: Any, kind: type) -> None:
         if type(x) is kind:
+            if not self._of_loop:
+                refuse_merged(x, "is given to the caller")
             self._known[id(x)] = ("mutable",)
             self._keep.append(x)
 

@@ -45,6 +45,7 @@ from lazynp.transforms.control._recursion import TooLong
 from lazynp.transforms.control._reductions import reduced, summed
 from lazynp.transforms.control._seeded import left_behind
 from lazynp.transforms.control._sequences import sequence
+from lazynp.transforms.control._sharing import refuse_merged
 from lazynp.transforms.control._source import (
     Door,
     Front,
@@ -86,6 +87,6 @@ __all__ = [
     "CannotStage", "Door", "Front", "PURE", "Record", "STANDING", "TooLong", "binds",
     "bounds_only", "changed", "closed", "converted", "copied", "fresh", "front_of", "inner_codes",
     "is_rewritten", "is_users", "jumps", "kept_inside", "left_behind", "names", "opened", "place",
-    "plain_of", "plainer", "pythons", "session", "transplanted", "undecided", "user_line",
-    "whole_tree", "wrappers",
+    "plain_of", "plainer", "pythons", "refuse_merged", "session", "transplanted", "undecided",
+    "user_line", "whole_tree", "wrappers",
 ]  # fmt: skip

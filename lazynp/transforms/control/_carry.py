@@ -26,10 +26,10 @@ from lazynp.transforms.control._aliases import (
 from lazynp.transforms.control._growing import Growth
 from lazynp.transforms.control._joining import apart, lossy, mixed, settles
 from lazynp.transforms.control._known import python_number
-from lazynp.transforms.control._places import MOST, Place, arrays_in
+from lazynp.transforms.control._places import MOST, Place, Whole, arrays_in
 from lazynp.transforms.control._records import Record, closed, is_frozen, opened
 from lazynp.transforms.control._sharing import Group, containers, is_merged, made_here, note_merged
-from lazynp.transforms.control._starts import Blank, Enlarged, Recast, cast
+from lazynp.transforms.control._starts import Blank, Enlarged, Read, Recast, cast
 from lazynp.transforms.control._state import (
     UNBOUND,
     VALUE,
@@ -123,15 +123,17 @@ class Carry:
             raise CannotStage(f"line {self.line}: more than {MOST} entries of objects are set")
         bind_all(self.cells.values(), self.before)
         for place in places:
-            n, v = place.name, value_of(place)  # type: ignore[arg-type]
+            whole = type(place) is Whole
+            n, v = place.name, Read(place) if whole else value_of(place)  # type: ignore
             if v is UNBOUND:
                 raise OtherType(f"line {self.line}: `{n}` is first set in the loop")
             self.cells[n], self.values[n] = place, v  # type: ignore[assignment]
-            self.before.append(v)
+            self.before.append(place.held if whole else v)
             self.names = (*self.names, n)
-            if is_private(place):
+            if not whole and is_private(place):
                 self.private.add(n)
-            self._enter(n)
+            if not whole:
+                self._enter(n)
 
     def given(self) -> dict[str, Any]:
         """The initial values of what is carried."""

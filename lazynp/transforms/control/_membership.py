@@ -11,6 +11,7 @@ import numpy as np
 from lazynp._array import Array
 from lazynp.primitives import elementwise, reduction
 from lazynp.transforms.control._state import numeric, pythons, truth, undecided
+from lazynp.transforms.control._tables import known_table
 
 _MOST = 64  # values of a range that are compared one by one
 
@@ -32,6 +33,9 @@ def within(x: Any, values: Any) -> Any:
         return x in values
     if any(v is x for v in values):
         return True
+    table = known_table(values) if type(values) is list else None
+    if table is not None:
+        return _handle(reduction.reduce_or(operator.eq(table[0], x), axes=(0,)))
     if not all(_is_number(v) for v in values if isinstance(v, (Array, np.ndarray))):
         return x in values
     return _any([operator.eq(x, v) for v in values if numeric(v)])

@@ -33,6 +33,7 @@ from lazynp.transforms.control._state import (
     user_line,
 )
 from lazynp.transforms.control._tables import as_table, extreme
+from lazynp.transforms.control._tables_reduced import extreme_of, total_of, truths_of
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
 _COMPLEX = np.dtype(np.complex128)
@@ -117,6 +118,8 @@ def _extremum(function: Any, better: str) -> Any:
             whole = isinstance(given, (Array, np.ndarray)) and "key" not in kwargs
             if isinstance(given, Iterable) and not whole and not isinstance(given, str):
                 given = given if type(given) in (list, tuple) else list(given)
+                if "key" not in kwargs and (found := extreme_of(given, better == "greater")):
+                    return found[0]
                 args = tuple(given) if len(given) > 1 else (given,)
                 kwargs = {k: v for k, v in kwargs.items() if k == "key" or len(args) == 1}
             elif (found := extreme(given, better == "greater")) is not None:
@@ -253,6 +256,9 @@ def _sum(*args: Any, **kwargs: Any) -> Any:
         args = (values, *args[1:])
     if wrong or type(values) not in (list, tuple) or not any(map(undecided, values)):
         return plain(*args, **kwargs)
+    if type(start) is int and (total := total_of(values)) is not None:
+        refuse_compensation(0, total)
+        return operators[0].arithmetic("Add", total, start, 0) if start else total
     out = start
     for x in values:
         refuse_compensation(out, x)
@@ -274,6 +280,8 @@ def _of_truths(function: Any) -> Any:
             return new_scalar((values.any() if decides else values.all())._read())
         if type(given) not in (_GIVEN if session.strict is None else (list, tuple)):
             return function(*args)
+        if (found := truths_of(given, decides)) is not None:
+            return found
         items = list(given)
         traced = [truth(x) for x in items if undecided(x)]
         if not traced:

@@ -38,9 +38,16 @@ from lazynp.transforms.control._state import (
     value_of,
     was_made,
 )
-from lazynp.transforms.control._tables import item, place as place_in_list
+from lazynp.transforms.control._tables import (
+    item,
+    known_table,
+    place as place_in_list,
+    table_of,
+    unstack,
+)
 
 MOST = 64  # places of one loop
+FEW = 8  # elements of a list that are places of their own
 _DICTS = (dict, OrderedDict, defaultdict, Counter)
 
 
@@ -108,6 +115,42 @@ class Place:
             del self.of[self.key]
 
 
+class Whole(Place):
+    """All elements of a list of numbers, as one array."""
+
+    __slots__ = ("weak",)
+
+    def __init__(self, of: list[Any], line: int) -> None:
+        super().__init__(of, ..., False, line)
+        self.name = PlaceName("list[...]")
+        table = table_of(of)
+        self.weak = table is not None and table[1]
+
+    @property
+    def cell_contents(self) -> Any:
+        table = table_of(self.of)
+        if table is None or table[1] is not self.weak:
+            raise CannotStage(f"line {self.line}: a list holds numbers of other types at times")
+        return table[0]
+
+    @cell_contents.setter
+    def cell_contents(self, value: Any) -> None:
+        if type(value) is Maybe:
+            raise CannotStage(f"line {self.line}: a list is set in one branch only")
+        note(self)
+        self.put(value)
+
+    def put(self, value: Any) -> None:
+        if type(value) is tuple:  # from `held`
+            self.of[:] = value
+        else:
+            unstack(self.of, value, self.weak)
+
+    @property
+    def held(self) -> Any:
+        return tuple(self.of)
+
+
 class Stores:
     """The places that a body sets while it is traced, and what they held before."""
 
@@ -121,8 +164,7 @@ class Stores:
     @property
     def places(self) -> list[Place]:
         """Those that hold something else now."""
-        found = self._found.values()
-        return [place for place, before in found if value_of(place) is not before]  # type: ignore
+        return [place for place, before in self._found.values() if _differs(place, before)]
 
     def undo(self) -> None:
         for place, before in reversed(self._found.values()):
@@ -140,7 +182,7 @@ class Stores:
         objects that may.
         """
         return [(place, before) for place, before in self._found.values()
-                if id(place.of) not in known and _is_traced(value_of(place))]  # type: ignore  # fmt: skip
+                if id(place.of) not in known and _is_traced(_held(place))]  # fmt: skip
 
 
 def _is_traced(x: Any) -> bool:
@@ -150,8 +192,20 @@ def _is_traced(x: Any) -> bool:
         return True
 
 
+def _held(place: Place) -> Any:
+    return place.held if type(place) is Whole else value_of(place)  # type: ignore[arg-type]
+
+
+def _differs(place: Place, before: Any) -> bool:
+    if type(place) is Whole:
+        return not all(map(operator.is_, place.of, before))
+    return value_of(place) is not before  # type: ignore[arg-type]
+
+
 def _own_value(place: Place) -> Any:
     """What the object itself holds. (An attribute may be its class's.)"""
+    if type(place) is Whole:
+        return place.held
     own = getattr(place.of, "__dict__", None) if place.attribute else None
     if own is not None and place.key not in own and not _is_slot(place):
         return UNBOUND
@@ -182,7 +236,7 @@ def noting() -> Iterator[Stores]:
 
 def new_places(stores: Stores, known: dict[Any, Any]) -> list[Place]:
     """The places that are not among these variables yet."""
-    old = {c.identity for c in known.values() if type(c) is Place}
+    old = {c.identity for c in known.values() if isinstance(c, Place)}
     return [place for place in stores.places if place.identity not in old]
 
 
@@ -267,9 +321,12 @@ class _Noted:
         of: Any = self._of
         if session.stores is None and not may_change(of):
             raise CannotStage(f"line {self._line}: a {kind(of)} is changed")
-        if type(of) is list and undecided(key):
-            for k in range(len(of)):
-                note(Place(of, k, False, self._line))
+        if type(of) is list and _as_whole(of, key):
+            if len(of) > FEW:
+                note(Whole(of, self._line))
+            else:
+                for k in range(len(of)):
+                    note(Place(of, k, False, self._line))
             place_in_list(of, key, value)
         elif is_new(of) or not session.depth and (isinstance(key, slice) or undecided(key)):
             of[key] = value
@@ -298,6 +355,14 @@ class _Noted:
         if not may_change(self._of):
             raise CannotStage(f"line {self._line}: an attribute of a {kind(self._of)} is deleted")
         delattr(self._of, name)
+
+
+def _as_whole(of: list[Any], key: Any) -> bool:
+    """Whether an element is set by setting all: at a traced index, and where all were before."""
+    if undecided(key):
+        return True
+    whole = len(of) > FEW and isinstance(key, int) and -len(of) <= key < len(of)
+    return whole and known_table(of) is not None
 
 
 _IN_PLACE = [f"__i{name}__" for name in (
@@ -407,7 +472,7 @@ def _drop_dead(found: list[tuple[Place, Any]], results: list[Any]) -> None:
 
 def arrays_in(x: Any, cells: dict[Any, Any]) -> list[Any]:
     """The leaves of what a variable holds, but for the places among these variables."""
-    places = {c.identity for c in cells.values() if type(c) is Place}
+    places = {c.identity for c in cells.values() if isinstance(c, Place)}
     if not places or type(x) is NDArray:
         return [x] if type(x) is NDArray else tree_flatten(closed(x))[0]
     return _apart(x, places)
@@ -416,7 +481,7 @@ def arrays_in(x: Any, cells: dict[Any, Any]) -> list[Any]:
 def _apart(x: Any, places: set[Any]) -> list[Any]:
     parts: Sequence[tuple[Any, Any]]
     if type(x) is list:
-        parts = list(enumerate(x))
+        parts = [] if (id(x), False, ...) in places else list(enumerate(x))
     elif type(x) in _DICTS:
         parts = list(x.items())
     elif type(x) is tuple:

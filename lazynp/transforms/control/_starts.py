@@ -35,6 +35,13 @@ class Enlarged:
         self.value, self.window = value, window
 
 
+class Read:
+    """What this place holds. It is read outside of the body's trace."""
+
+    def __init__(self, place: Any) -> None:
+        self.place = place
+
+
 def cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     array = new_array(argument_node(x))
     made = elementwise.convert(array, dtype=dtype, weak=weak)
@@ -49,6 +56,8 @@ def started(v: Any) -> Any:
         return tree_unflatten(tree, made)
     if type(v) is Enlarged:
         return v.window.started(v.value)
+    if type(v) is Read:
+        return v.place.cell_contents
     if type(v) is Maybe and type(v.value) is Blank:
         blank = [_zero(a) for a in v.value.avals]
         return Maybe(tree_unflatten(v.value.tree, blank), False, v.none)

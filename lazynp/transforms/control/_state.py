@@ -68,6 +68,9 @@ class Session(threading.local):
         self.merged: dict[int, Any] = {}  # by id: lists and dicts of which a branch picked one
         # by what stands there: the places that branches set, when they were traced before
         self.places: dict[Any, list[Any]] = {}
+        # by id of the first element: arrays whose elements are in lists, whether these are Python's
+        # numbers, and the elements
+        self.tables: dict[int, tuple[Any, bool, tuple[Any, ...]]] = {}
         self.growth: Any = None  # lists to which the rounds of the innermost loop may append
         self.carry: Any = None  # of the loop whose round is being traced, the innermost one
         # by id: arrays that only a variable of the body has, and how many references the loops and
@@ -128,11 +131,12 @@ class Session(threading.local):
         """A transformation begins to run a function within the one that is traced. At the end, the
         lists that it has made are let go, and with them the arrays that they hold.
         """
-        fresh, known = self.fresh, len(self.fresh)
+        made = [(table, len(table)) for table in (self.fresh, self.tables)]
 
         def end() -> None:
-            while len(fresh) > known:
-                fresh.popitem()
+            for table, known in made:
+                while len(table) > known:
+                    table.popitem()
 
         return end
 
@@ -147,7 +151,7 @@ class Session(threading.local):
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
         self.handlers, self.picks, self.stores, self.places = [], {}, None, {}
         self.merged, self.facts, self.takes_none = {}, {}, []
-        self.own, self.carry = {}, None
+        self.own, self.carry, self.tables = {}, None, {}
         outermost, self.recursive, self.within = not self.within, 0, self.within | within
         try:
             yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections import OrderedDict
 from typing import Any
 
@@ -49,7 +50,7 @@ def item(x: Any, index: Any, of: Any = None) -> Any:
     found = _columns(x, index, of)
     if found is not None:
         return found
-    table = _table(x)
+    table = table_of(x)
     if table is None:
         return x[index]
     values, weak = table
@@ -80,19 +81,55 @@ def _entry(x: dict[Any, Any], index: Any) -> Any:
 
 def place(x: list[Any], index: Any, value: Any) -> None:
     """`x[index] = value`, where the index is traced: each element may be the one."""
-    table = _table([*x, value])
+    table = _with(x, value)
     if table is None and session.strict is not None and all(map(_is_number, [*x, value])):
         raise CannotStage(
             "a list of numbers gets one of another type at a traced index: begin it with numbers "
             "of that type (`float(v)`, or `[np.float64(0)] * n`), or use an array"
         )
-    if table is None or index.ndim or index.dtype.kind not in "iu":
+    if table is None or undecided(index) and (index.ndim or index.dtype.kind not in "iu"):
         raise CannotStage("a list gets something at a traced index, and holds other than numbers")
-    values, weak = table
-    made = values[:-1].copy()
-    made[_place(index, len(x), "list assignment")] = values[-1]
-    parts = [made[k] for k in range(len(x))]
+    values, new, weak = table
+    made = values.copy()
+    made[_place(index, len(x), "list assignment") if undecided(index) else index] = new
+    unstack(x, made, weak)
+
+
+def _with(x: list[Any], value: Any) -> tuple[Any, Any, bool] | None:
+    """The list as an array, the value as an element of it, and whether they are Python's; or
+    None.
+    """
+    known = known_table(x)
+    if known is not None and _is_number(value):
+        aval, (values, weak) = weak_aval(value), known
+        if aval.dtype == values.dtype and aval.weak is weak:
+            return values, _plain(value, values.dtype), weak
+    table = _table([*x, value])
+    return None if table is None else (table[0][:-1], table[0][-1], table[1])
+
+
+def unstack(x: list[Any], values: Any, weak: bool) -> None:
+    """Let the list hold the elements of this array. weak: as Python's numbers."""
+    parts = [values[k] for k in range(len(x))]
     x[:] = [pythons(v, v.dtype) if weak else v for v in parts]
+    session.tables[id(x[0])] = values, weak, tuple(x)
+
+
+def known_table(x: Any) -> tuple[Any, bool] | None:
+    """The array whose elements the list holds, and whether they are Python's numbers; None if it
+    is not known. No element is read: that would be an operand of a body.
+    """
+    found = session.tables.get(id(x[0])) if x else None
+    if found is None or len(found[2]) != len(x) or not all(map(operator.is_, x, found[2])):
+        return None
+    return found[:2]
+
+
+def table_of(x: Any) -> tuple[Any, bool] | None:
+    """The numbers as one array, and whether they are Python's; None if one array would change what
+    they are.
+    """
+    return known_table(x) or _table(x)
 
 
 def _is_number(x: Any) -> bool:
@@ -150,7 +187,7 @@ def _table(x: Any) -> tuple[Any, bool] | None:
 
 def as_table(x: list[Any]) -> Any:
     """The numbers as one array, or None."""
-    table = _table(x)
+    table = table_of(x)
     return None if table is None else table[0]
 
 

@@ -399,9 +399,7 @@ def _joined(
                 "on it"
             )
         aval = _common(p[1], q[1], name, line)
-        why = mixed(a if of is None else of, p[1], q[1])
-        why = why or lossy(x, p[1], aval.dtype) or lossy(y, q[1], aval.dtype)
-        why = why or apart(p[1], q[1], aval.dtype)
+        why = mixed(a if of is None else of, p[1], q[1]) or _loses((x, p[1]), (y, q[1]), aval.dtype)
         if why:
             raise CannotStage(
                 f"line {line}: {quoted(name)} {why}, and which branch runs is not known"
@@ -423,6 +421,11 @@ def _joined(
         return out
 
     return rebuild, slots
+
+
+def _loses(a: tuple[Any, Aval], b: tuple[Any, Aval], dtype: Any) -> str:
+    """Why these must not become numbers of this dtype."""
+    return lossy(*a, dtype) or lossy(*b, dtype) or apart(a[1], b[1], dtype)
 
 
 def _maybe(name: str, first: Any, second: Any, line: int, made: set[int]) -> _Rebuilt:

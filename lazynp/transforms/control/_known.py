@@ -16,10 +16,10 @@ from lazynp._jaxpr import Jaxpr, Literal
 from lazynp._node import ARGS, OP, VALUE, aval_of_node
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
-from lazynp.transforms.control._places import changes_in_place
 from lazynp.transforms.control._sharing import refuse_merged
 from lazynp.transforms.control._state import (
     CannotStage,
+    changes_in_place,
     fresh,
     kind,
     may_change,

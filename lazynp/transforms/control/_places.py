@@ -29,6 +29,7 @@ from lazynp.transforms.control._state import (
     UNBOUND,
     CannotStage,
     Maybe,
+    changes_in_place,
     is_new,
     kind,
     load,
@@ -363,17 +364,6 @@ def _as_whole(of: list[Any], key: Any) -> bool:
         return True
     whole = len(of) > FEW and isinstance(key, int) and -len(of) <= key < len(of)
     return whole and known_table(of) is not None
-
-
-_IN_PLACE = [f"__i{name}__" for name in (
-    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and",
-    "or", "xor",
-)]  # fmt: skip
-
-
-def changes_in_place(x: Any) -> bool:
-    """Whether `x += v`, or another operator, may change the object."""
-    return not isinstance(x, Array) and any(hasattr(type(x), name) for name in _IN_PLACE)
 
 
 # -- objects from outside --------------------------------------------------------------------------

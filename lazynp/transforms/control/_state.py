@@ -422,6 +422,17 @@ def may_change(x: Any) -> bool:
     return hasattr(type(x), "_of_this_body") and x._of_this_body
 
 
+_IN_PLACE = [f"__i{name}__" for name in (
+    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and",
+    "or", "xor",
+)]  # fmt: skip
+
+
+def changes_in_place(x: Any) -> bool:
+    """Whether `x += v`, or another operator, may change the object."""
+    return not isinstance(x, Array) and any(hasattr(type(x), name) for name in _IN_PLACE)
+
+
 def user_line() -> str:
     """The number of the user's line that is being traced, for errors."""
     return position(*user_position()).rpartition(":")[2]

@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 import lazynp as np
+from tests.local_list_programs import Generator
 from tests.promoting import front, promoting
 
 SIZE = 20
@@ -423,6 +424,22 @@ def one_of_two_alone(x: Any) -> Any:
     return one_of_two(x)[0]
 
 
+def whether_it_is(x: Any) -> Any:
+    t = s = [0] * 3
+    if x[0] > 1:
+        s = t.copy()
+    return t is s, s is not t
+
+
+@pytest.mark.own_policy
+def test_whether_a_list_is_another(hot: None) -> None:
+    made = front(whether_it_is)
+    for _ in range(4):
+        for first in (2.0, 0.0):
+            assert whether_it_is(np.asarray([first, 1.0])) == (first <= 1, first > 1)
+    assert "compared by `is`" in made.explained()
+
+
 @pytest.mark.own_policy
 @pytest.mark.parametrize("f", [one_of_two, one_of_two_alone])
 def test_a_list_that_a_branch_picks_is_that_list(f: Any, hot: None) -> None:
@@ -459,3 +476,20 @@ def test_lists_of_others_are_changed_by_each_call(f: Any, hot: None) -> None:
     GIVEN[:] = ROWS.rows[:] = [0] * 4
     with np.config(promotion=False):
         assert [first, *found] == [kinds(f(x)) for _ in range(5)]
+
+
+@pytest.mark.own_policy
+@pytest.mark.parametrize("seed", range(16))
+def test_random_programs(seed: int, tmp_path: Any, hot: None) -> None:
+    """With a program or without one, each call gives what Python gives."""
+    source = Generator(seed).source()
+    path = tmp_path / "lists.py"
+    path.write_text(source)
+    space: dict[str, Any] = {}
+    exec(compile(source, str(path), "exec"), space)
+    f = space["f"]
+    want = [kinds(f(np.asarray(x))) for x in XS]
+    made = front(f)
+    for _ in range(3):
+        assert [kinds(f(np.asarray(x))) for x in XS] == want, (source, made.explained())
+    assert "differ" not in made.explained(), source

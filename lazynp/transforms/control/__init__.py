@@ -45,7 +45,7 @@ from lazynp.transforms.control._recursion import TooLong
 from lazynp.transforms.control._reductions import reduced, summed
 from lazynp.transforms.control._seeded import left_behind
 from lazynp.transforms.control._sequences import sequence
-from lazynp.transforms.control._sharing import refuse_merged
+from lazynp.transforms.control._sharing import refuse_merged, same
 from lazynp.transforms.control._source import (
     Door,
     Front,
@@ -76,7 +76,7 @@ class _Operators:
 for _function in (
     absent, and_, arithmetic, assert_, augmented, branch, call, call_or_none, catches, catching,
     caught, chain, changed, choose, counted, cut, depth, equals, for_, fresh, item, load, message,
-    not_, or_, own, present, raised, reduced, result, sequence, summed, surely, tested, text,
+    not_, or_, own, present, raised, reduced, result, same, sequence, summed, surely, tested, text,
     unary, while_, within,
 ):  # fmt: skip
     _made: Any = staticmethod(_function)  # type: ignore[arg-type]

@@ -61,6 +61,7 @@ from lazynp.transforms.control._sharing import (
     made_here,
     make_fresh,
     note_merged,
+    same,
 )
 from lazynp.transforms.control._state import (
     UNBOUND,
@@ -184,7 +185,8 @@ def not_(x: Any) -> Any:
 
 _COMPARED = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
-    "Eq": operator.eq, "NotEq": operator.ne, "Is": operator.is_, "IsNot": operator.is_not,
+    "Eq": operator.eq, "NotEq": operator.ne,
+    "Is": lambda a, b: same(a, b, True), "IsNot": lambda a, b: same(a, b, False),
     "In": within, "NotIn": lambda a, b: not_(within(a, b)),
 }  # fmt: skip
 

@@ -344,7 +344,9 @@ class _Expressions(ast.NodeTransformer):
             return self.generic_visit(node)
         self.generic_visit(node)
         if len(node.ops) == 1:
-            if not isinstance(node.ops[0], MEMBERSHIP):
+            if isinstance(op, (ast.Is, ast.IsNot)) and not isinstance(sides[1], ast.Constant):
+                return self._call(node, "same", *sides, ast.Constant(isinstance(op, ast.Is)))
+            if not isinstance(op, MEMBERSHIP):
                 return node
             found = self._call(node, "within", node.left, node.comparators[0])
             return found if isinstance(node.ops[0], ast.In) else self._call(node, "not_", found)

@@ -113,6 +113,13 @@ def refuse_merged(x: Any, what: str = "is changed later") -> None:
         )
 
 
+def same(a: Any, b: Any, wanted: bool) -> bool:
+    """`a is b`, or `a is not b`. Of what a branch has picked, nobody knows while tracing."""
+    for x in (a, b) if a is not b else ():
+        refuse_merged(x, "is compared by `is`")
+    return (a is b) is wanted
+
+
 def _any_alive(x: Any, group: Group) -> bool:
     """Whether anything but the tables here refers to one of the others."""
     groups = {id(g): g for _, _, g in session.merged.values() if g is not None}.values()

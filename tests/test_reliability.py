@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -298,6 +299,41 @@ def test_the_process_ends_while_a_thread_makes_a_client() -> None:
             time.sleep(0.01)
     """)
     assert said == "begins ends\n\n"
+
+
+@pytest.mark.skipif(not BUILT, reason="without the C part, such a process dies by SIGABRT")
+@pytest.mark.parametrize("who", ["another", "the last"])
+def test_a_thread_that_aborts_at_the_end_is_stopped(who: str) -> None:
+    """As one does that was freeing a buffer of XLA's when the interpreter began to shut down."""
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(f"""
+            import atexit, ctypes, threading, time
+
+            def end():  # called after lazynp's handler, as it was registered before
+                going.set()
+                time.sleep(0.3)
+                if {who == "the last"}:
+                    ctypes.CDLL(None).abort()
+
+            def abort():
+                going.wait()
+                ctypes.CDLL(None).abort()
+
+            atexit.register(end)
+            import lazynp as np
+
+            going = threading.Event()
+            threading.Thread(target=abort, daemon=True).start()
+            np.arange(5.0).tolist()
+            np.jit(lambda x: np.sort(x * 2))(np.arange(5.0)).tolist()
+            raise SystemExit(3)
+        """)],
+        env={**os.environ, "LAZYNP_EXECUTION": "compiled", "LAZYNP_CACHE": "off"},
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, "Fatal Python error" in done.stderr) == {
+        "another": (3, False), "the last": (-signal.SIGABRT, True),
+    }[who], done.stderr  # fmt: skip
 
 
 @pytest.mark.skipif(not BUILT, reason="without the C part, such a process dies by SIGABRT")

@@ -13,19 +13,26 @@
 #include <unistd.h>
 
 static pthread_t ending_thread;
+static struct sigaction handled_before;
 
 /* CPython unwinds the stack of a thread that asks for the interpreter now. C++ answers by
    `terminate` and `abort`. Here the thread waits for the end of the process. */
-static void stay_if_other(int signal_number)
+static void stay_if_other(void)
 {
-    (void)signal_number;
     while (!pthread_equal(pthread_self(), ending_thread))
         pause();
 }
 
+static void aborted(int signal_number)
+{
+    stay_if_other();
+    sigaction(signal_number, &handled_before, NULL);
+    raise(signal_number); /* comes when this function returns */
+}
+
 static void terminated(void)
 {
-    stay_if_other(0);
+    stay_if_other();
     abort();
 }
 
@@ -39,10 +46,11 @@ static void end_now(int status, void *none)
 }
 #endif
 
-static PyObject *end_beside_threads(PyObject *self, PyObject *none)
+/* `inside`: whether other threads run XLA's code, and will go on. */
+static PyObject *end_beside_threads(PyObject *self, PyObject *inside)
 {
-    (void)self, (void)none;
-    struct sigaction action = {.sa_handler = stay_if_other};
+    (void)self;
+    struct sigaction action = {.sa_handler = aborted};
     void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
     void *(*set_terminate)(void (*)(void)) = NULL;
     if (library)
@@ -50,18 +58,19 @@ static PyObject *end_beside_threads(PyObject *self, PyObject *none)
     if (set_terminate)
         set_terminate(terminated);
     ending_thread = pthread_self();
-    sigaction(SIGABRT, &action, NULL);
+    sigaction(SIGABRT, &action, &handled_before);
 #ifdef __GLIBC__
-    on_exit(end_now, NULL); /* the last that is registered runs first */
+    if (inside == Py_True)
+        on_exit(end_now, NULL); /* the last that is registered runs first */
 #endif
     Py_RETURN_NONE;
 }
 
 #else
 
-static PyObject *end_beside_threads(PyObject *self, PyObject *none)
+static PyObject *end_beside_threads(PyObject *self, PyObject *inside)
 {
-    (void)self, (void)none;
+    (void)self, (void)inside;
     Py_RETURN_NONE;
 }
 

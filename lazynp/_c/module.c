@@ -475,8 +475,8 @@ static PyMethodDef METHODS[] = {
      "wait_for_line(frame, line, first, last, callback): call it once: with the frame when that "
      "comes to the line, with None when it leaves the lines from first to last. False if this thread "
      "is traced."},
-    {"end_beside_threads", end_beside_threads, METH_NOARGS,
-     "end_beside_threads(): let the process end while other threads are inside C++."},
+    {"end_beside_threads", end_beside_threads, METH_O,
+     "end_beside_threads(inside): let the process end while other threads are inside C++."},
     {"refuse_contents", refuse_contents, METH_O,
      "refuse_contents(class): its instances are no containers, although they have items."},
     {"refuse_index", refuse_index, METH_VARARGS,

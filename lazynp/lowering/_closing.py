@@ -6,7 +6,8 @@ waits until no thread is inside XLA. From then on, threads that are about to ent
 A thread that stays inside for long (a large program is being compiled) is stopped where it is: then
 the C part handles SIGABRT. Without the C part, such a process dies by it.
 Freeing a buffer of XLA's asks for the interpreter too, and may happen anywhere in a thread's code:
-the handler holds all that there are.
+the handler holds all that there are. A thread that was freeing one, and gets the interpreter late
+because others run, is stopped in the same way.
 """
 
 from __future__ import annotations
@@ -60,14 +61,13 @@ def keep_out() -> None:
 def _close() -> None:
     global closing, _closer
     _closer, closing = threading.get_ident(), True
-    end = time.monotonic() + _PATIENCE
-    while _busy():
-        if time.monotonic() > end:
-            if BUILT:
-                fastpath.end_beside_threads()
-            break
+    end, inside = time.monotonic() + _PATIENCE, False
+    while not inside and _busy():
+        inside = time.monotonic() > end
         time.sleep(0.001)
     if len(sys._current_frames()) > 1:
+        if BUILT and (inside or _buffers):
+            fastpath.end_beside_threads(inside)
         _held.extend([buffers() for buffers in _buffers])
         time.sleep(_FREED)
     for call in _last:

@@ -404,6 +404,7 @@ def test_shapes_that_come_once_are_forgotten():
 
 def test_at_the_end_no_thread_frees_a_buffer(monkeypatch):
     """jaxlib lets go of the interpreter meanwhile; whoever then asks for it ends the process."""
+    monkeypatch.setattr(_closing, "BUILT", False)  # this process goes on
     monkeypatch.setattr(_closing, "_held", [])
     monkeypatch.setattr(_closing, "closing", False)
     monkeypatch.setattr(_closing, "_closer", 0)

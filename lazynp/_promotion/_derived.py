@@ -19,6 +19,7 @@ from lazynp._array import Scalar
 from lazynp._jaxpr import Jaxpr, Var
 from lazynp._memo import Memo
 from lazynp._promotion import _clock, _trials
+from lazynp._promotion._allowed import may_run
 from lazynp._promotion._calls import AgainCall, Call
 from lazynp._promotion._copies import computed
 from lazynp._promotion._earlier import has_won, key_of, of_code
@@ -28,7 +29,7 @@ from lazynp._promotion._guards import Changing, Guards, Inputs, names_of
 from lazynp._promotion._program import Program
 from lazynp._promotion._results import Results
 from lazynp._promotion._template import Again
-from lazynp._promotion._trials import Case, Trials, may_run
+from lazynp._promotion._trials import Case, Trials
 from lazynp._recorder import GivesWay
 from lazynp.transforms._grad import value_and_grad
 from lazynp.transforms._pulls import LinearFunction

@@ -21,6 +21,7 @@ from typing import Any
 from lazynp import lowering
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
+from lazynp._promotion._allowed import may_run
 from lazynp._promotion._budget import Later, budget
 from lazynp._promotion._committing import Committing
 from lazynp._promotion._compared import check_same, have_drawn
@@ -33,7 +34,6 @@ from lazynp._promotion._program import Program
 from lazynp._promotion._ready import Form, Ready, forget, keep
 from lazynp._promotion._taken import Taken
 from lazynp._promotion._tracing import NEVER, Tracing
-from lazynp._promotion._trials import may_run
 from lazynp._promotion._tuples import Tuples
 from lazynp._promotion._variables import Variables, grown_in, value_of
 from lazynp._quiet import quietly

@@ -7,16 +7,15 @@ If both agree, and the program is faster, it runs later calls.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from lazynp import lowering
-from lazynp._config import config
 from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
+from lazynp._promotion._allowed import may_run
 from lazynp._promotion._both import first_run, later_runs
 from lazynp._promotion._budget import Later, budget, lost_to_python
 from lazynp._promotion._copies import computed, copies
@@ -27,11 +26,8 @@ from lazynp._promotion._objects import attributes, put
 from lazynp._promotion._program import Program
 from lazynp._promotion._waiting import texts_of, too_many, waits_for
 from lazynp._quiet import quietly
-from lazynp._recorder import local
-from lazynp._values import watched
 from lazynp.functions.tools import materialize
 from lazynp.transforms._jit import STATS as JIT
-from lazynp.transforms._stack import DISABLED
 from lazynp.transforms.control import CannotStage, TooLong
 
 SECONDS = 0.1  # of Python, before the function is traced for arguments like these
@@ -492,15 +488,3 @@ class Trials:
 def _replaced(program: Program, given: Given) -> set[Path]:
     """The numbers among attributes that it sets."""
     return {given.paths[place] for place in program.replaced if place in given.paths}
-
-
-# -- arguments -------------------------------------------------------------------------------------
-
-
-def may_run() -> bool:
-    """Whether a program may stand for Python here: nothing watches what Python does."""
-    return not (
-        local.recorder.staging or local.level or DISABLED or watched() or config.debug_nans
-        or config.checks or not config.promotion or config.execution != "adaptive"
-        or sys.gettrace() is not None
-    )  # fmt: skip

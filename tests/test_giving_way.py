@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._promotion import _giving_way, derivatives
+from lazynp._promotion import _clock, _giving_way, derivatives
 from lazynp._recorder import GivesWay
 from tests.promoting import promoting
 
@@ -167,6 +167,16 @@ def test_a_value_that_differs_is_a_program_that_is_wrong(monkeypatch: pytest.Mon
     assert "its value differs" in str(np.explain(slope))
     (front,) = derivatives.values()
     assert not front.programs and front.calls == 2
+
+
+def test_a_program_that_takes_long_has_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    since = _clock.since
+    monkeypatch.setattr(_clock, "since", lambda begin, less=0.0: 1e3 + since(begin, less))
+    slope = np.grad(relaxed)
+    for k in range(3):
+        slope(data())
+        (front,) = derivatives.values()
+        assert (front.gave_way, front.programs, front.calls) == (1, k > 0, 1)
 
 
 def failing(b: Any, k: int) -> Any:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from lazynp._array import Scalar
 from lazynp._jaxpr import Jaxpr, Var
 from lazynp._memo import Memo
+from lazynp._plan import STATS
 from lazynp._promotion import _clock, _trials
 from lazynp._promotion._allowed import may_run
 from lazynp._promotion._calls import AgainCall, Call
@@ -84,7 +85,7 @@ class Derived(Trials):
         except GivesWay:
             if attempt.prepared is None:
                 raise
-            return self._instead(attempt.prepared, recipe, plain, args, kwargs)
+            return self._instead(attempt.prepared, attempt.spent, recipe, plain, args, kwargs)
         finally:
             self.plain, self._attempt = _nothing, None  # they keep what the function keeps
             self._busy.release()
@@ -119,11 +120,11 @@ class Derived(Trials):
         return Prepared(case, given, case.candidate)
 
     def _instead(
-        self, prepared: Prepared, recipe: Recipe, plain: Callable[..., Any],
+        self, prepared: Prepared, spent: float, recipe: Recipe, plain: Callable[..., Any],
         args: tuple[Any, ...], kwargs: dict[str, Any],
     ) -> Any:  # fmt: skip
-        """The results of a call that gave way. Its program has won, unless it tells its value, and
-        that is wrong.
+        """The results of a call that gave way after so many seconds. Its program has won, unless it
+        tells its value, and that is wrong; or it takes longer: then a trial decides.
         """
         case, given, program = prepared
         self.gave_way += 1
@@ -132,12 +133,17 @@ class Derived(Trials):
             if not program.serves(given.originals, given.objects):
                 raise CannotStage(_trials.CHANGED)
             computed(given.leaves)
+            begin, compiling = _clock.now(), STATS.compile_seconds
             out, _ = program(*given.call)
+            seconds = _clock.since(begin, STATS.compile_seconds - compiling)
             if recipe.values is not None:
                 values, named = recipe.values(*args, **kwargs)
                 if not same_value(out[0], recipe.function(*values, **named)):
                     raise CannotStage("its value differs")
-            self._won(case, program, sure=True)
+            if seconds <= max(spent, _trials.SECONDS):
+                self._won(case, program, sure=True)
+            else:
+                case.candidate, case.takes_long = program, True
             return out
         except (Exception, CannotStage) as why:
             case.refuse(why)

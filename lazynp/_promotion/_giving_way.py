@@ -50,7 +50,8 @@ class Prepared(NamedTuple):
 
     def gains(self, spent: float) -> bool:
         """Whether Python, which has taken so many seconds, should give way now."""
-        return self.case.is_compiled() and spent >= _TIMES * self.program.seconds
+        enough = spent >= _TIMES * self.program.seconds
+        return enough and self.case.is_compiled() and not self.case.takes_long
 
 
 class Attempt:
@@ -59,6 +60,7 @@ class Attempt:
     def __init__(self, prepare: Callable[[float], Prepared | None]) -> None:
         self._prepare = prepare
         self.prepared: Prepared | None = None
+        self.spent = 0.0  # seconds, when the call gave way
         self._due, self._compiles, self._over = _trials.SECONDS, False, False
 
     def run(self, plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -105,7 +107,7 @@ class Attempt:
             self._compiles = True
             _by_another_thread(self.prepared.begin)
         elif self.prepared.gains(spent):
-            self._over = True
+            self.spent, self._over = spent, True
             raise GivesWay
 
 

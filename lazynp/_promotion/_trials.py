@@ -70,6 +70,7 @@ class Case:
         self.program: Program | None = None
         self._works: list[lowering.Work] = []  # compiling for the candidate in the background
         self.compiling = 0.0  # seconds, by estimate
+        self.takes_long = False  # whether the candidate took longer than Python until it gave way
         self.last: float | None = None  # seconds of Python's last call
         self._by_loops = False  # whether programs of its loops take most of a call's time
         self._unfit = 0

@@ -54,7 +54,8 @@ class _Seeded(type):
 
 def _seeded(kind: _Any) -> _Any:
     name = kind.__name__
-    named = {"__module__": __name__, "__qualname__": name, "__doc__": kind.__doc__, "_kind": kind}
+    doc = f"`numpy.random.{name}`, from lazy arrays too: see NumPy's documentation."
+    named = {"__module__": __name__, "__qualname__": name, "__doc__": doc, "_kind": kind}
     return _Seeded(name, (kind,), named)
 
 

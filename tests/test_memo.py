@@ -171,7 +171,7 @@ def test_jitted_functions_that_nobody_holds_leave_no_operations() -> None:
     before = operations()
     for k in range(1600):
         np.jit(lambda q, k=k: q * 2 + k)(x)  # type: ignore[misc]
-    assert operations() <= before + 520
+    assert operations() <= before + 700  # of other kinds, some are new here
 
 
 def test_callbacks_that_nobody_holds_are_dropped() -> None:

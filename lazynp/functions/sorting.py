@@ -71,6 +71,8 @@ def _sorted(x: Array, axis: Any) -> Array:
 
 def _stably(x: np.ndarray, axis: Any = -1, kind: Any = None) -> np.ndarray:
     _check_kind(kind, None)
+    if x.size >= primitives.QUICK_FROM:
+        return primitives.stable_order(x, axis)
     return x.argsort(axis, "stable")
 
 

@@ -48,8 +48,8 @@ def put_off() -> None:
     which stays, some 80 times. If the import fails, its first run ends that.
     """
     usual = gc.get_threshold()
+    _Aside.older = gc.get_objects()
     if gc.isenabled() and 0 < usual[0] < _MANY and not _usual:
-        _Aside.older = gc.get_objects()
         _usual.append(usual)
         gc.set_threshold(_MANY, *usual[1:])
         _listen()

@@ -186,6 +186,17 @@ def test_variables_of_a_script_end_with_it(way: str, pure: str, tmp_path: Path) 
     assert book.read_text() == "written"
 
 
+@pytest.mark.parametrize("threshold", [0, 10**6])
+def test_they_end_too_where_the_collector_seldom_runs(threshold: int, tmp_path: Path) -> None:
+    script = f"import gc; gc.set_threshold({threshold})" + ENDS.format("")
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "book.txt")], capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    assert done.stdout.count("ended") == 2, done.stderr
+    assert (tmp_path / "book.txt").read_text() == "written"
+
+
 def test_a_module_that_imports_lazynp_ends_too(tmp_path: Path) -> None:
     module = tmp_path / "a_model.py"
     module.write_text(ENDS.format(""))

@@ -290,3 +290,10 @@ def check_options(casting: Any, order: Any, subok: Any) -> None:
         order_argument(order)
     if subok is not True and subok is not False:
         raise TypeError("'subok' must be a boolean")
+
+
+def by_either_name(signature: Any, sig: Any) -> Any:
+    """The signature of a ufunc's call."""
+    if sig is not None and signature is not None:
+        raise TypeError("cannot specify both 'sig' and 'signature'")
+    return signature if sig is None else sig

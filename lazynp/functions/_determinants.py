@@ -127,14 +127,14 @@ def _by_products(a: Array) -> Array:
     """
     n = a.shape[-1]
     eye = identity(a.shape, a.dtype)
-    above, last = np.triu(np.ones((n, n)), 1), a.ndim - 1
+    above, last = np.triu(np.ones((n, n), a.dtype), 1), a.ndim - 1
 
     def mu_times_a(_: Any, x: Any) -> Any:
         diagonal = reduction.reduce_sum(elementwise.multiply(x, eye), axes=(last,))
         below = reduction.reduce_sum(
-            elementwise.multiply(_columns(diagonal, a), above.astype(a.dtype)), axes=(last,)
+            elementwise.multiply(_columns(diagonal, a), above), axes=(last,)
         )
-        upper = elementwise.multiply(x, above.astype(a.dtype))
+        upper = elementwise.multiply(x, above)
         kept = elementwise.subtract(upper, elementwise.multiply(_rows(below, a), eye))
         return products.matmul(kept, a)
 

@@ -14,6 +14,7 @@ from lazynp._extents import any_sized, named, stand_in
 from lazynp._memo import cached
 from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.functions import ufuncs
+from lazynp.functions._arguments import by_either_name
 from lazynp.functions._contract import Labels, contract, ordered_labels
 from lazynp.functions._eager import by_method
 from lazynp.functions._foreign import elsewhere, overridden
@@ -83,12 +84,6 @@ def _told(options: dict[str, Any], out: Any) -> dict[str, Any]:
     return told if out is None or out is Ellipsis else {**told, "out": (out,)}
 
 
-def _by_either_name(signature: Any, sig: Any) -> Any:
-    if sig is not None and signature is not None:
-        raise TypeError("cannot specify both 'sig' and 'signature'")
-    return signature if sig is None else sig
-
-
 def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Generalized:
     """A function with the interface of NumPy's generalised ufunc of this name.
 
@@ -112,7 +107,7 @@ def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Gener
         signature: Any = None,
         sig: Any = None,
     ) -> Any:
-        signature = _by_either_name(signature, sig)
+        signature = by_either_name(signature, sig)
         (out,) = out if isinstance(out, tuple) else (out,)
         plainly = type(x1) is NDArray and type(x2) is NDArray and out is None
         if not plainly and overridden(x1, x2, out):

@@ -163,7 +163,7 @@ class _Elementwise:
         if entry is None:
             kinds = list(map(known, operands))
             if self.numbers and are_pythons_bools(kinds):
-                return self.slow(*map(numpys, xs))
+                return self.slow(*xs)  # which takes them as NumPy's
             if TracedAval in map(type, kinds):
                 if not all([on_device(k.dtype) for k in kinds if isinstance(k, Aval)]):
                     return self.slow(*xs)  # text or dates, about which operators know more

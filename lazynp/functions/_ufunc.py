@@ -23,7 +23,12 @@ from lazynp._recorder import known, local, staged
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._ufunc_loops import resolve_dtypes
 from lazynp._values import watched
-from lazynp.functions._arguments import check_options, mask_argument, result_order
+from lazynp.functions._arguments import (
+    by_either_name,
+    check_options,
+    mask_argument,
+    result_order,
+)
 from lazynp.functions._foreign import by_numpy, elements, elsewhere, overridden
 from lazynp.functions._host import host_call, to_device, write_on_host
 from lazynp.functions._operands import (
@@ -363,10 +368,7 @@ class ufunc(Methods):
         """The signature, by either of its names. Raises TypeError as NumPy does."""
         for name in unknown:
             raise TypeError(f"{self.__name__}() got an unexpected keyword argument {name!r}")
-        if sig is not None:
-            if signature is not None:
-                raise TypeError("cannot specify both 'sig' and 'signature'")
-            signature = sig
+        signature = by_either_name(signature, sig)
         if signature is not None and dtype is not None:
             raise TypeError("cannot specify both 'signature' and 'dtype'")
         if not self.nin <= len(args) <= self.nargs:

@@ -124,11 +124,11 @@ class Carry:
         bind_all(self.cells.values(), self.before)
         for place in places:
             whole = type(place) is Whole
-            n, v = place.name, Read(place) if whole else value_of(place)  # type: ignore
+            n, v = place.name, Read(place) if whole else place.held
             if v is UNBOUND:
                 raise OtherType(f"line {self.line}: `{n}` is first set in the loop")
             self.cells[n], self.values[n] = place, v  # type: ignore[assignment]
-            self.before.append(place.held if whole else v)
+            self.before.append(place.held)
             self.names = (*self.names, n)
             if not whole and is_private(place):
                 self.private.add(n)

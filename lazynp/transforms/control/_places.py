@@ -115,6 +115,15 @@ class Place:
         elif self.key in self.of:
             del self.of[self.key]
 
+    @property
+    def held(self) -> Any:
+        """What `put` puts back."""
+        return value_of(self)  # type: ignore[arg-type]
+
+    def differs(self, before: Any) -> bool:
+        """Whether it holds something else than `held` was."""
+        return self.held is not before
+
 
 class Whole(Place):
     """All elements of a list of numbers, as one array."""
@@ -151,6 +160,9 @@ class Whole(Place):
     def held(self) -> Any:
         return tuple(self.of)
 
+    def differs(self, before: Any) -> bool:
+        return not all(map(operator.is_, self.of, before))
+
 
 class Stores:
     """The places that a body sets while it is traced, and what they held before."""
@@ -165,7 +177,7 @@ class Stores:
     @property
     def places(self) -> list[Place]:
         """Those that hold something else now."""
-        return [place for place, before in self._found.values() if _differs(place, before)]
+        return [place for place, before in self._found.values() if place.differs(before)]
 
     def undo(self) -> None:
         for place, before in reversed(self._found.values()):
@@ -183,7 +195,7 @@ class Stores:
         objects that may.
         """
         return [(place, before) for place, before in self._found.values()
-                if id(place.of) not in known and _is_traced(_held(place))]  # fmt: skip
+                if id(place.of) not in known and _is_traced(place.held)]  # fmt: skip
 
 
 def _is_traced(x: Any) -> bool:
@@ -193,24 +205,12 @@ def _is_traced(x: Any) -> bool:
         return True
 
 
-def _held(place: Place) -> Any:
-    return place.held if type(place) is Whole else value_of(place)  # type: ignore[arg-type]
-
-
-def _differs(place: Place, before: Any) -> bool:
-    if type(place) is Whole:
-        return not all(map(operator.is_, place.of, before))
-    return value_of(place) is not before  # type: ignore[arg-type]
-
-
 def _own_value(place: Place) -> Any:
     """What the object itself holds. (An attribute may be its class's.)"""
-    if type(place) is Whole:
-        return place.held
     own = getattr(place.of, "__dict__", None) if place.attribute else None
     if own is not None and place.key not in own and not _is_slot(place):
         return UNBOUND
-    return value_of(place)  # type: ignore[arg-type]
+    return place.held
 
 
 def _is_slot(place: Place) -> bool:

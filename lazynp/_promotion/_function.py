@@ -16,6 +16,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from lazynp._promotion._earlier import of_code
+from lazynp._promotion._expected import expect
 from lazynp._promotion._given import Given
 from lazynp._promotion._program import Program
 from lazynp._promotion._trials import Trials
@@ -49,6 +50,8 @@ class Promoted(Trials, Front):
         self.given_back = why
         if self.function.__code__ is not self.code:
             self.function.__code__ = self.code
+            spent = sum(case.seconds for case in self.cases.values())
+            expect(self.code, max(spent, self.seconds), self.calls and self.seconds / self.calls)
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not self._busy.acquire(blocking=False):  # recursion, or another thread

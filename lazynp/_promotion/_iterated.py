@@ -113,7 +113,7 @@ class Iterated(Running):
             moment, at = self._asked
             self.gains.rate = _clock.of_python(moment) / (self.at - at)
         left = self._expected() + self._spent
-        if left >= _running.least(self._won) + seconds:
+        if left >= _running.least(self._won or self.loop.hot) + seconds:
             self.told.why = ""
             return True
         self.loop.spent, self.told.why = left, "it ends too soon"

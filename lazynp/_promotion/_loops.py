@@ -77,9 +77,9 @@ class Loop:
     blocks; blocks: what these called; tries: whether some handled errors. ready: programs of its
     rounds; traced: one that has had no trial yet; traces: how many there were.
     slower: whether a program was slower than Python.
-    spent: seconds of Python's when it was entered before; whole: seconds of a round, when Python
-    ran most of the loop; losses: how often a loop that began with a program took longer. attempts:
-    to take it because of these.
+    hot: whether its function takes long. spent: seconds of Python's when it was entered before;
+    rate: of a round, when a program won; whole: of a round, when Python ran most of it. losses:
+    how often a loop that began with a program took longer. attempts: to take it because of these.
     price: seconds that a program must be worth, where one was traced too early. prepared: whether
     the fields that describe it are filled.
     """
@@ -117,8 +117,10 @@ class Loop:
     ready: list[Any] = field(default_factory=list)
     traced: Any = None
     traces: int = 0
+    hot: bool = False
     spent: float = 0.0
     whole: float = math.inf
+    rate: float = 0.0
     losses: int = 0
     attempts: int = 0
     price: float = 0.0

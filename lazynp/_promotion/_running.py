@@ -42,7 +42,7 @@ from lazynp.transforms.control import CannotStage, TooLong
 
 SECONDS = 0.05  # in a loop, before it is looked at
 LEFT = 0.3  # seconds of Python that must be left, before a loop is traced
-SOON = 0.1  # as many, if an earlier process has found that its programs win
+SOON = 0.1  # as many, if its function is hot, or an earlier process has found that programs win
 LOADING = 0.2  # more of these, if jaxlib is not loaded yet: that takes as long
 COMPILING = 0.01  # more of these for each operation of the program
 _IN_BACKGROUND = 0.3  # of that, where Python goes on meanwhile
@@ -60,9 +60,11 @@ _TRACED = ("_key", "_most", "_carried", "_note", "_won", "_moving", "_sites",
 _KEPT = (*_TRACED, "program", "gains", "_length", "_flags")
 
 
-def least(won: bool | None) -> float:
-    """Seconds of Python that must be left for a program. won: what an earlier process has found."""
-    return (SOON if won else LEFT) + loading()
+def least(soon: bool | None) -> float:
+    """Seconds of Python that must be left for a program. soon: whether its function is hot, or an
+    earlier process has found that its programs win.
+    """
+    return (SOON if soon else LEFT) + loading()
 
 
 def loading() -> float:
@@ -162,7 +164,7 @@ class Running(Committing):
         loop = self.loop
         if self._goes_on(frame) or self._tries_again(frame):
             return
-        if not loop.affords(self._expected(), least(self._won)):
+        if not loop.affords(self._expected(), least(self._won or loop.hot)):
             self.due = NEVER
             return
         if budget.left() <= 0:
@@ -220,7 +222,7 @@ class Running(Committing):
 
     def _keep(self, program: Program, scope: dict[str, Any]) -> None:
         """Keep the program for the next time that the loop is entered."""
-        self.loop.traced = None
+        self.loop.traced, self.loop.rate = None, self.gains.rate
         keep(self.loop, self._kept(program, scope, _KEPT))
 
     def _kept(self, program: Program, scope: dict[str, Any], names: Any, price: float = 0) -> Ready:

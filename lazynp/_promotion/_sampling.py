@@ -22,6 +22,7 @@ from lazynp._fronts import fastpath
 from lazynp._memo import Memo
 from lazynp._promotion import _clock, _watching
 from lazynp._promotion._earlier import has_won, key_of, of_code
+from lazynp._promotion._expected import looked_for
 from lazynp._promotion._function import Promoted, fronts, in_front, promote
 from lazynp._promotion._loops import SUSPENDED
 from lazynp.transforms.control import Door, front_of, is_users
@@ -70,13 +71,28 @@ looking = _Looking()
 
 
 def ticked(frame: FrameType) -> None:
-    if not config.promotion or config.execution != "adaptive" or not looking.is_due():
+    if not config.promotion or config.execution != "adaptive":
+        return
+    if not looking.is_due():
+        _look_for_loops(frame)
         return
     begin = time.perf_counter()
     try:
         _look_at_all(frame)
     finally:
         looking.looked(begin)
+
+
+def _look_for_loops(frame: FrameType) -> None:
+    found = looked_for(frame) if _watching.KNOWN else None
+    if found is None:
+        return
+    running, known = found
+    begin = time.perf_counter()
+    try:
+        _watching.seen(running)
+    finally:
+        known.looked(begin)
 
 
 def _look_at_all(frame: FrameType) -> None:

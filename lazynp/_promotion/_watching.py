@@ -13,6 +13,7 @@ from lazynp._memo import Memo
 from lazynp._promotion import _clock, _ready, _running
 from lazynp._promotion._conditional import Conditional
 from lazynp._promotion._earlier import has_won, key_of, of_code
+from lazynp._promotion._expected import SHORT, expected
 from lazynp._promotion._items import Items, source_of
 from lazynp._promotion._iterated import Iterated
 from lazynp._promotion._loops import Loop, loops_at, prepare
@@ -101,14 +102,16 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
             if 0 < _MOST * watch.left <= watch.done:
                 loop.whole = min(loop.whole, watch.elapsed / watch.done)
         loop.watch = _Watch(iterator, left)
-        return False
-    elapsed, done = _clock.of_python(watch.time), watch.left - left
-    watch.elapsed, watch.done = elapsed, done
-    often = _comes_often(loop, seconds)
-    if elapsed < (_ready.SECONDS if often else seconds) or done < 1:
-        return False
-    rate = elapsed / done
-    if left < 4 or not _is_worth_it(loop, left * rate, seconds) or not _can_be(loop, code):
+        if not loop.ready or left * loop.rate < 2 * _needed(loop, code, seconds):
+            return False
+        rate = loop.rate  # of an earlier entry
+    else:
+        elapsed, done = _clock.of_python(watch.time), watch.left - left
+        watch.elapsed, watch.done = elapsed, done
+        if elapsed < _needed(loop, code, seconds) or done < 1:
+            return False
+        rate = elapsed / done
+    if left < 4 or not _is_worth_it(loop, code, left * rate, seconds) or not _can_be(loop, code):
         return False
     loop.watch = None
     told = Taken(loop, code)
@@ -135,23 +138,34 @@ def _can_be(loop: Loop, code: CodeType) -> bool:
     return not loop.refused
 
 
-def _is_worth_it(loop: Loop, left: float, seconds: float) -> bool:
+def _is_worth_it(loop: Loop, code: CodeType, left: float, seconds: float) -> bool:
     """Whether a loop is to be taken that Python would run for so many seconds more. A loop that has
     been entered before will be so again: for about as long as it has run.
     """
+    known = expected(code)
+    if known is not None and not loop.hot:
+        loop.hot = True
+        loop.spent += known.spent
     if loop.ready or loop.traced:
-        return left >= _ready.SECONDS
-    least = _running.least(seconds != _running.SECONDS)
-    if left >= least:
-        return True
-    often = loop.spent >= _OFTEN * least and left >= _LEFT and loop.attempts < _AGAIN
-    loop.attempts += often
-    return often
+        worth = left >= _needed(loop, code, seconds)
+    else:
+        least = _running.least(loop.hot or seconds != _running.SECONDS)
+        worth = left >= least
+        if not worth and loop.attempts < _AGAIN and loop.spent >= _OFTEN * least:
+            worth = left >= (_LEFT if known is None else SHORT)
+            loop.attempts += worth
+    if worth and known is not None:
+        known.again()
+    return worth
 
 
-def _comes_often(loop: Loop, seconds: float) -> bool:
+def _needed(loop: Loop, code: CodeType, seconds: float) -> float:
+    """Seconds that it must take before it is taken."""
     least = _running.least(seconds != _running.SECONDS)
-    return bool(loop.ready or loop.traced) or loop.spent >= _OFTEN * least
+    often = loop.ready or loop.traced or loop.spent >= _OFTEN * least
+    if expected(code) is not None and (often or not loop.is_while):
+        return SHORT
+    return _ready.SECONDS if often else seconds
 
 
 def _waited_for(loop: Loop, frame: FrameType, seconds: float) -> bool:
@@ -164,7 +178,7 @@ def _waited_for(loop: Loop, frame: FrameType, seconds: float) -> bool:
         loop.watch = _Watch(id(frame))
         return False
     watch.elapsed = _clock.of_python(watch.time)
-    if watch.elapsed < (_ready.SECONDS if _comes_often(loop, seconds) else seconds):
+    if watch.elapsed < _needed(loop, frame.f_code, seconds):
         return False
     if not _can_be(loop, frame.f_code):
         return False

@@ -285,6 +285,7 @@ _CODES = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "d", "mod": "%",
     "lt": "<", "gt": ">", "le": "l", "ge": "g", "eq": "=", "ne": "!", "neg": "-", "abs": "a",
     "pow": "^", "and": "&", "or": "|", "xor": "x", "lshift": "L", "rshift": "R",
+    "invert": "~",
 }  # fmt: skip
 
 

@@ -28,10 +28,16 @@ _BINARY: list[tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = [
     (lambda x, y: x % y, operator.mod),
     (lambda x, y: x & y, operator.and_),
     (lambda x, y: x | y, operator.or_),
+    (lambda x, y: x ^ y, operator.xor),
+    (lambda x, y: x << y, operator.lshift),
+    (lambda x, y: x >> y, operator.rshift),
     (lambda x, y: x**y, operator.pow),
     (lambda x, y: x @ y, operator.matmul),
 ]
-_UNARY: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [(lambda x: -x, operator.neg)]
+_UNARY: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
+    (lambda x: -x, operator.neg),
+    (lambda x: ~x, operator.invert),
+]
 
 
 def show_callers(note: Callable[[int], None]) -> None:

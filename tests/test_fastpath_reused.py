@@ -156,11 +156,13 @@ def test_the_length_of_a_class_of_the_users():
 def test_all_slots_have_their_fronts():
     if not _fronts.BUILT:
         return
-    binary = ["add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "matmul"]
-    in_place, single = ["iadd", "isub", "imul", "itruediv"], ["neg", "abs", "bool"]
+    binary = ["add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift",
+              "rshift", "matmul"]  # fmt: skip
+    in_place, single = ["iadd", "isub", "imul", "itruediv"], ["neg", "abs", "invert", "bool"]
+    single += ["int", "float", "index"]
     others = ["pow", "lt", "le", "eq", "ne", "gt", "ge", "getitem", "setitem"]
     expected = 0
-    for cls, more in ((NDArray, ["len"]), (Scalar, [])):
+    for cls, more in ((NDArray, ["len"]), (Scalar, ["hash"])):
         has = {
             name: next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
             for name in (f"__{n}__" for n in binary + in_place + single + others + more)

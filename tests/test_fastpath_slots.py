@@ -17,6 +17,7 @@ OPERATORS = {
     "matmul": operator.matmul, "lt": operator.lt, "le": operator.le, "eq": operator.eq,
     "ne": operator.ne, "gt": operator.gt, "ge": operator.ge, "iadd": operator.iadd,
     "isub": operator.isub, "imul": operator.imul, "itruediv": operator.itruediv,
+    "xor": operator.xor, "lshift": operator.lshift, "rshift": operator.rshift,
 }  # fmt: skip
 MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 

@@ -151,6 +151,22 @@ static inline binaryfunc bitwise(int code)
     }
 }
 
+/* NumPy's floor division and remainder of finite doubles, of which the second is not 0. */
+static inline PyObject *floor_of_doubles(int code, double a, double b)
+{
+    double rest = fmod(a, b), whole = (a - rest) / b;
+    if (rest == 0) {
+        rest = copysign(0.0, b);
+    } else if ((b < 0) != (rest < 0)) {
+        rest += b;
+        whole -= 1.0;
+    }
+    if (code == '%')
+        return scalar_of_double(rest);
+    double down = floor(whole);
+    return scalar_of_double(whole == 0 ? copysign(0.0, a / b) : down + (whole - down > 0.5));
+}
+
 /* The Scalar that an operator gives of two doubles, by IEEE arithmetic. NULL for other operators, or
    an error. Call it only if nothing watches for floating-point errors. */
 static inline PyObject *of_doubles(int code, double a, double b)
@@ -161,6 +177,8 @@ static inline PyObject *of_doubles(int code, double a, double b)
     case '*': return scalar_of_double(a * b);
     case '/': return scalar_of_double(a / b);
     case '^': return scalar_of_double(pow(a, b));
+    case 'd':
+    case '%': return b != 0 && isfinite(a) && isfinite(b) ? floor_of_doubles(code, a, b) : NULL;
     COMPARISON_CASES(a, b)
     }
 }
@@ -171,11 +189,32 @@ static inline PyObject *of_doubles(int code, double a, double b)
 #define OVERFLOWS(operation, a, b, result) 1
 #endif
 
-/* The same of two ints. NULL where NumPy may warn, too. */
+/* A power of an int; NULL where it overflows. */
+static inline PyObject *power_of_int64(npy_int64 base, npy_int64 exponent)
+{
+    npy_int64 result = 1;
+    if (exponent < 0)
+        return NULL;
+    for (;;) {
+        if ((exponent & 1) && OVERFLOWS(mul, result, base, &result))
+            return NULL;
+        exponent >>= 1;
+        if (!exponent)
+            return scalar_of_int64(result);
+        if (OVERFLOWS(mul, base, base, &base))
+            return NULL;
+    }
+}
+
+/* The Scalar that an operator gives of two ints. NULL where NumPy may warn, too. */
 static inline PyObject *of_int64s(int code, npy_int64 a, npy_int64 b)
 {
     npy_int64 result;
     switch (code) {
+    case '/': return b == 0 ? NULL : scalar_of_double((double)a / (double)b);
+    case '^': return power_of_int64(a, b);
+    case 'L': return b < 0 || b > 63 ? NULL : scalar_of_int64((npy_int64)((npy_uint64)a << b));
+    case 'R': return b < 0 || b > 63 ? NULL : scalar_of_int64(a >> b);
     case '+': return OVERFLOWS(add, a, b, &result) ? NULL : scalar_of_int64(result);
     case '-': return OVERFLOWS(sub, a, b, &result) ? NULL : scalar_of_int64(result);
     case '*': return OVERFLOWS(mul, a, b, &result) ? NULL : scalar_of_int64(result);
@@ -191,6 +230,29 @@ static inline PyObject *of_int64s(int code, npy_int64 a, npy_int64 b)
     case '|': return scalar_of_int64(a | b);
     case 'x': return scalar_of_int64(a ^ b);
     COMPARISON_CASES(a, b)
+    }
+}
+
+/* The same of one int. */
+static inline PyObject *of_int64(int code, npy_int64 a)
+{
+    if (code == '~')
+        return scalar_of_int64(~a);
+    if ((code != '-' && code != 'a') || a == NPY_MIN_INT64)
+        return NULL;
+    return scalar_of_int64(code == '-' || a < 0 ? -a : a);
+}
+
+/* The Scalar that a bitwise operator gives of two truths. NULL for other operators. */
+static inline PyObject *of_truths(int code, int a, int b)
+{
+    switch (code) {
+    case '&': return scalar_of_truth(a & b);
+    case '|': return scalar_of_truth(a | b);
+    case 'x':
+    case '!': return scalar_of_truth(a ^ b);
+    case '=': return scalar_of_truth(a == b);
+    default: return NULL;
     }
 }
 
@@ -228,7 +290,11 @@ static ALONE PyObject *of_values(int code, PyObject *const *values, Py_ssize_t n
     if (n == 1 && as_double(values[0], &a) && (code == '-' || code == 'a'))
         return scalar_of_double(code == '-' ? -a : fabs(a));
     if (n == 1)
-        return NULL;
+        return Py_TYPE(values[0]) == &PyInt64ArrType_Type
+                   ? of_int64(code, PyArrayScalar_VAL(values[0], Int64))
+                   : NULL;
+    if (Py_TYPE(values[0]) == &PyBoolArrType_Type && Py_TYPE(values[1]) == &PyBoolArrType_Type)
+        return of_truths(code, PyArrayScalar_VAL(values[0], Bool), PyArrayScalar_VAL(values[1], Bool));
     if (as_int64(values[0], &whole) && as_int64(values[1], &other))
         return of_int64s(code, whole, other);
     if (as_exact_double(values[0], &a) && as_exact_double(values[1], &b))

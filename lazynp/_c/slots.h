@@ -22,19 +22,22 @@ static inline int class_of(PyObject *x)
     X(nb_multiply, "__mul__", "__rmul__") X(nb_true_divide, "__truediv__", "__rtruediv__")         \
     X(nb_floor_divide, "__floordiv__", "__rfloordiv__") X(nb_remainder, "__mod__", "__rmod__")     \
     X(nb_and, "__and__", "__rand__") X(nb_or, "__or__", "__ror__")                                 \
+    X(nb_xor, "__xor__", "__rxor__") X(nb_lshift, "__lshift__", "__rlshift__")                     \
+    X(nb_rshift, "__rshift__", "__rrshift__")                                                      \
     X(nb_matrix_multiply, "__matmul__", "__rmatmul__")
 #define POWER_SLOTS(X) X(nb_power, "__pow__")
 #define IN_PLACE_SLOTS(X)                                                                          \
     X(nb_inplace_add, "__iadd__") X(nb_inplace_subtract, "__isub__")                               \
     X(nb_inplace_multiply, "__imul__") X(nb_inplace_true_divide, "__itruediv__")
-#define UNARY_SLOTS(X) X(nb_negative, "__neg__") X(nb_absolute, "__abs__")
+#define UNARY_SLOTS(X) X(nb_negative, "__neg__") X(nb_absolute, "__abs__") X(nb_invert, "__invert__")
+#define CONVERTING_SLOTS(X) X(nb_int, "__int__") X(nb_float, "__float__") X(nb_index, "__index__")
 
 static const char *const COMPARISONS[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__",
                                           "__ge__"}; /* in Python's order */
 
 enum {
 #define X(slot, ...) AT_##slot,
-    BINARY_SLOTS(X) POWER_SLOTS(X) IN_PLACE_SLOTS(X) UNARY_SLOTS(X) OPERATORS
+    BINARY_SLOTS(X) POWER_SLOTS(X) IN_PLACE_SLOTS(X) UNARY_SLOTS(X) CONVERTING_SLOTS(X) OPERATORS
 #undef X
 };
 
@@ -43,13 +46,14 @@ static struct {
     PyObject *own[OPERATORS][CLASSES], *reflected[OPERATORS][CLASSES];
     PyObject *rpow[CLASSES]; /* the method, which is no front */
     PyObject *compare[Py_GE + 1][CLASSES], *getitem[CLASSES], *setitem[CLASSES], *truth[CLASSES],
-        *length[CLASSES];
+        *length[CLASSES], *hash[CLASSES];
     richcmpfunc compared;
     binaryfunc got;
     objobjargproc set;
     inquiry tested;
     lenfunc measured;
-    void *python[OPERATORS]; /* Python's functions for operators in place, and of one operand */
+    hashfunc hashed;
+    void *python[OPERATORS]; /* Python's functions for all but the binary operators */
 } slots;
 
 /* By operator, the callers of its slot where the interpreter runs it as an instruction; none: not
@@ -179,6 +183,46 @@ IN_PLACE_SLOTS(X)
 UNARY_SLOTS(X)
 #undef X
 
+/* The number of Python's that `int`, `float` or an index takes of an int64 or a float64. NULL: the
+   front must say, which also raises. */
+static PyObject *as_pythons(int at, PyObject *x)
+{
+    PyObject *number = is_scalar(x) ? value_of_scalar(x) : NULL;
+    if (number && Py_TYPE(number) == &PyInt64ArrType_Type) {
+        npy_int64 value = PyArrayScalar_VAL(number, Int64);
+        return at == AT_nb_float ? PyFloat_FromDouble((double)value) : PyLong_FromLongLong(value);
+    }
+    if (number && Py_TYPE(number) == &PyDoubleArrType_Type && at != AT_nb_index) {
+        double value = PyArrayScalar_VAL(number, Double);
+        return at == AT_nb_float ? PyFloat_FromDouble(value) : PyLong_FromDouble(value);
+    }
+    return NULL;
+}
+
+#define X(slot, name)                                                                              \
+    static PyObject *by_##slot(PyObject *x)                                                        \
+    {                                                                                              \
+        int class = class_of(x);                                                                   \
+        if (class < 0 || !slots.own[AT_##slot][class])                                             \
+            return ((unaryfunc)slots.python[AT_##slot])(x);                                        \
+        PyObject *out = as_pythons(AT_##slot, x);                                                  \
+        return out || PyErr_Occurred() ? out : call_front(slots.own[AT_##slot][class], &x, 1);     \
+    }
+CONVERTING_SLOTS(X)
+#undef X
+
+static Py_hash_t by_hash(PyObject *x)
+{
+    int class = class_of(x);
+    PyObject *number = class == 1 && slots.hash[class] ? value_of_scalar(x) : NULL;
+    if (!number)
+        return slots.hashed(x);
+    Py_INCREF(number);
+    Py_hash_t hash = PyObject_Hash(number);
+    Py_DECREF(number);
+    return hash;
+}
+
 static PyObject *by_compare(PyObject *x, PyObject *y, int comparison)
 {
     int class = class_of(x);
@@ -300,7 +344,7 @@ static int take_slots_of(int class, PyTypeObject *type)
         slots.own[AT_##slot][class] = own_##slot;                                                  \
         taken++;                                                                                   \
     }
-    POWER_SLOTS(X) IN_PLACE_SLOTS(X) UNARY_SLOTS(X)
+    POWER_SLOTS(X) IN_PLACE_SLOTS(X) UNARY_SLOTS(X) CONVERTING_SLOTS(X)
 #undef X
     if (slots.own[AT_nb_power][class] && !slots.rpow[class])
         slots.rpow[class] = PyObject_GetAttrString((PyObject *)type, "__rpow__");
@@ -319,7 +363,10 @@ static int take_slots_of(int class, PyTypeObject *type)
     if (class == 0 && (slots.length[class] = front_of(type, "__len__")) &&
         !take_slot((void **)&type->tp_as_sequence->sq_length, by_length, (void **)&slots.measured))
         slots.length[class] = NULL;
-    return taken + (slots.getitem[class] != NULL) + (slots.setitem[class] != NULL) +
+    if (class == 1 && (slots.hash[class] = front_of(type, "__hash__")) &&
+        !take_slot((void **)&type->tp_hash, by_hash, (void **)&slots.hashed))
+        slots.hash[class] = NULL;
+    return taken + (slots.hash[class] != NULL) + (slots.getitem[class] != NULL) + (slots.setitem[class] != NULL) +
            (slots.truth[class] != NULL) + (slots.length[class] != NULL);
 }
 

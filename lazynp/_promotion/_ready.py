@@ -55,6 +55,10 @@ class Ready:
     draws: Draws | None
     price: float = 0.0
 
+    def is_for(self, loop: Loop, items: Items | None) -> bool:
+        """Whether it goes over items like these."""
+        return self.form.serves(Form(loop, items))
+
     def serving(self, loop: Loop, frame: FrameType, items: Items | None) -> dict[str, Any] | None:
         """What a `Running` goes on with; None if the program does not serve."""
         if frame.f_globals is not self.scope:
@@ -62,7 +66,7 @@ class Ready:
         try:
             sites = self.state["_sites"]
             lists = grown_in(loop, frame)
-            if lists != loop.lists or not self.form.serves(Form(loop, items)):
+            if lists != loop.lists or not self.is_for(loop, items):
                 return None
             grown = {s.of: value_of(s.of, frame) for s in sites}
             check_sites(sites, grown)

@@ -95,20 +95,18 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
     if source is None:
         _tell(loop, code, f"it is over a {type(iterator).__name__}")
         return False
-    left = len(source)
+    left, rate = len(source), loop.rate  # of an earlier entry
+    needed = _needed(loop, code, seconds)
     if watch is None or not watched:
         if watch is not None:
             loop.spent += watch.elapsed
             if 0 < _MOST * watch.left <= watch.done:
                 loop.whole = min(loop.whole, watch.elapsed / watch.done)
-        loop.watch = _Watch(iterator, left)
-        if not loop.ready or left * loop.rate < 2 * _needed(loop, code, seconds):
-            return False
-        rate = loop.rate  # of an earlier entry
-    else:
+        watch = loop.watch = _Watch(iterator, left)
+    if left * rate < 2 * needed or not _has_program(loop, source):
         elapsed, done = _clock.of_python(watch.time), watch.left - left
         watch.elapsed, watch.done = elapsed, done
-        if elapsed < _needed(loop, code, seconds) or done < 1:
+        if elapsed < needed or done < 1:
             return False
         rate = elapsed / done
     if left < 4 or not _is_worth_it(loop, code, left * rate, seconds) or not _can_be(loop, code):
@@ -119,6 +117,11 @@ def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
     fastpath.set_frame_values(frame, (-1 - loop.depth,), [running])
     taken.append(told)
     return True
+
+
+def _has_program(loop: Loop, source: Any) -> bool:
+    items = Items(source, loop.node.target) if loop.ready else None
+    return any(r.is_for(loop, items) for r in loop.ready)
 
 
 def _give_back(loop: Loop, frame: FrameType) -> None:

@@ -1,0 +1,91 @@
+"""Operators of single numbers at the ends of their ranges: values, types and errors are NumPy's."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp
+
+INTS = [0, 1, -1, 2, -2, 3, 7, 62, 63, 64, 65, -63, 2**31, 2**53 + 1, 2**62, 2**63 - 1, -(2**63),
+        1 - 2**63]  # fmt: skip
+FLOATS = [0.0, -0.0, 1.0, -1.0, 0.1, -0.3, 5.5, 1e300, -1e300, 1e-320, math.inf, -math.inf]
+NUMBERS = [
+    *(("int64", v) for v in INTS),
+    *(("float64", v) for v in (*FLOATS, math.nan)),
+    *(("bool", v) for v in (True, False)),
+    *(("int32", v) for v in (0, 1, -5, 32)),
+    *(("uint8", v) for v in (0, 1, 255)),
+]
+PYTHONS = [("", v) for v in (0, 1, -1, 2, -3, 63, 64, 2**64, True, False, 0.0, -2.5, math.inf)]
+BINARY = [
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
+    operator.pow, operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift,
+    operator.eq, operator.ne, operator.lt, divmod,
+]  # fmt: skip
+SINGLE: list[Callable[[Any], Any]] = [
+    operator.neg, operator.pos, abs, operator.invert, int, float, bool, operator.index, str, repr,
+    lambda x: list(range(10))[x] if x.dtype.kind in "iu" else None, lambda x: {x: 1},
+    lambda x: hash(x) if x == x else None,
+]  # fmt: skip
+
+
+def made(module: Any, number: tuple[str, Any]) -> Any:
+    dtype, value = number
+    return module.asarray([value], dtype=dtype)[0] if dtype else value
+
+
+def told(function: Callable[..., Any], *args: Any) -> Any:
+    """The result: its type, dtype and bits; or the error."""
+    try:
+        out = function(*args)
+    except Exception as error:
+        return type(error), str(error)
+    return [_bits(x) for x in (out if isinstance(out, tuple) else (out,))]
+
+
+def _bits(x: Any) -> Any:
+    if isinstance(x, (numpy.generic, lazynp.Scalar)):
+        value = numpy.asarray(x)
+        return value.dtype, "nan" if value != value else value.tobytes()
+    return type(x), repr(x)
+
+
+@pytest.mark.parametrize("function", BINARY)
+def test_of_two_numbers(function: Callable[..., Any]) -> None:
+    pairs = [*itertools.product(NUMBERS, NUMBERS + PYTHONS), *itertools.product(PYTHONS, NUMBERS)]
+    with numpy.errstate(all="ignore"):
+        for a, b in pairs:
+            want = told(function, made(numpy, a), made(numpy, b))
+            assert told(function, made(lazynp, a), made(lazynp, b)) == want, (a, b)
+
+
+@pytest.mark.parametrize("place", range(len(SINGLE)))
+def test_of_one_number(place: int) -> None:
+    function = SINGLE[place]
+    with numpy.errstate(all="ignore"):
+        for a in NUMBERS:
+            want = told(function, made(numpy, a))
+            assert told(function, made(lazynp, a)) == want, a
+
+
+@pytest.mark.parametrize("function", [operator.mod, operator.floordiv])
+def test_remainders_of_any_floats(function: Callable[..., Any]) -> None:
+    draw = random.Random(1)
+    kinds: list[Callable[[], float]] = [
+        lambda: draw.uniform(-1e3, 1e3),
+        lambda: draw.gauss(0, 1) * 10.0 ** draw.randint(-300, 300),
+        lambda: 0.1 * draw.randint(-100, 100),
+    ]
+    for _ in range(2000):
+        a, b = (("float64", draw.choice(kinds)()) for _ in range(2))
+        with numpy.errstate(all="ignore"):
+            want = told(function, made(numpy, a), made(numpy, b))
+            assert told(function, made(lazynp, a), made(lazynp, b)) == want, (a, b)

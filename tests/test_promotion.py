@@ -541,7 +541,7 @@ def test_explain() -> None:
 
 
 class Hot:
-    """Its methods are found without the collector, which looks at all objects."""
+    """Its methods are found without the collector."""
 
     @property
     def got(self) -> Any:
@@ -560,18 +560,43 @@ class Inherits(Hot):
         return super().method()
 
 
-def test_methods_are_found_by_their_class(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_are_found_without_the_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would look at all objects, which may take long."""
+
     def refuse(*_: Any) -> Any:
         raise AssertionError("the collector was asked")
 
     if not _watching.KNOWN:
-        pytest.skip("the first argument of a frame is read by C")
+        pytest.skip("the function of a frame is read by C")
     monkeypatch.setattr(_sampling.gc, "get_referrers", refuse)
     methods = vars(Hot)
     for x in (Hot(), Inherits()):
         assert x.method() == [methods["method"]]
         assert x.got == [methods["got"].fget]
         assert x.of_class() == [methods["of_class"].__func__]
+    here = lambda: _sampling._functions_of(sys._getframe(), sys._getframe().f_code)  # noqa: E731
+
+    def closure(k: int) -> Any:
+        def inner() -> Any:
+            return k, _sampling._functions_of(sys._getframe(), sys._getframe().f_code)
+
+        return inner
+
+    assert here() == [here]
+    first, second = closure(1), closure(2)
+    assert first() == (1, [first])
+    assert second() == (2, [second])  # and no other of its code
+
+
+def test_what_stands_behind_a_front_is_not_found() -> None:
+    if not _watching.KNOWN:
+        pytest.skip("the function of a frame is read by C")
+
+    def found() -> Any:
+        return _sampling._functions_of(sys._getframe(), sys._getframe().f_code)
+
+    front(found)
+    assert found() == []
 
 
 def test_code_that_stays_with_python_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -584,8 +609,9 @@ def test_code_that_stays_with_python_is_looked_at_once(monkeypatch: pytest.Monke
 
     looked: list[Any] = []
     look = _sampling._look
-    told = lambda frame, code, now: looked.append(code) or look(frame, code, now)  # noqa: E731
+    told = lambda frame, code, *now: looked.append(code) or look(frame, code, *now)  # noqa: E731
     monkeypatch.setattr(_sampling, "_look", told)
+    monkeypatch.setattr(_sampling.looking, "between", 0.0)
     for f in (straight, looping):
         _sampling._settled.clear()
         _sampling._tallies.put(id(f.__code__), _sampling._Tally(f.__code__, None))

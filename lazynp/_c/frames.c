@@ -1,5 +1,5 @@
-/* The variables of a running frame, the iterators of its loops, and when it comes to a line: see
- * `_promotion/_iterated.py`, `_promotion/_conditional.py` and `_promotion/_variables.py`.
+/* The variables of a running frame, its function, the iterators of its loops, and when it comes to a
+ * line: see `_iterated.py`, `_conditional.py`, `_variables.py` and `_sampling.py` in `_promotion`.
  *
  * The values of a frame lie one after the other: its variables, its cells, then the stack. An open
  * `for` loop keeps its iterator on the stack, above those of the loops around it. CPython has no
@@ -78,7 +78,28 @@ PyObject *set_frame_values(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* The function that runs in a frame; None if there is none. */
+PyObject *frame_function(PyObject *Py_UNUSED(module), PyObject *frame)
+{
+    if (!PyFrame_Check(frame)) {
+        PyErr_SetString(PyExc_TypeError, "a frame is required");
+        return NULL;
+    }
+#if PY_VERSION_HEX < 0x030C0000
+    PyObject *found = (PyObject *)((PyFrameObject *)frame)->f_frame->f_func;
 #else
+    PyObject *found = ((PyFrameObject *)frame)->f_frame->f_funcobj;
+#endif
+    return Py_NewRef(found && PyFunction_Check(found) ? found : Py_None);
+}
+
+#else
+
+PyObject *frame_function(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(frame))
+{
+    PyErr_SetString(PyExc_NotImplementedError, "the frames of this Python are not known");
+    return NULL;
+}
 
 PyObject *frame_value(PyObject *module, PyObject *args)
 {

@@ -469,6 +469,8 @@ static PyMethodDef METHODS[] = {
     {"frame_value", frame_value, METH_VARARGS,
      "frame_value(frame, at, missing): a variable of a frame, or, from -1 downwards, a value of "
      "its stack."},
+    {"frame_function", frame_function, METH_O,
+     "frame_function(frame): the function that runs there, or None."},
     {"set_frame_values", set_frame_values, METH_VARARGS,
      "set_frame_values(frame, places, values): swap values of a frame with those of the list."},
     {"wait_for_line", wait_for_line, METH_VARARGS,
@@ -551,7 +553,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 37) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 38) < 0)
         Py_CLEAR(module);
     return module;
 }

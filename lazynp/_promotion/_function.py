@@ -20,6 +20,7 @@ from lazynp._promotion._expected import expect
 from lazynp._promotion._given import Given
 from lazynp._promotion._program import Program
 from lazynp._promotion._trials import Trials
+from lazynp._promotion._watching import begins
 from lazynp.functions.tools import about_code
 from lazynp.transforms.control import Door, Front, front_of
 
@@ -61,6 +62,7 @@ class Promoted(Trials, Front):
             return self.plain(*args, **kwargs)
         try:
             self._thread, self.entered = threading.get_ident(), True
+            begins(self.code)
             return self._run(args, kwargs)
         finally:
             self._busy.release()

@@ -50,13 +50,22 @@ _settled: Memo[int, CodeType] = Memo("code that stays with Python", 1024)
 
 
 class _Looking:
-    """When to look at the stack: at each tick at first; later for a small part of the time."""
+    """When to look at the stack: at each tick at first; later for a small part of the time. loops:
+    when to look at loops, too, which are counted by no ticks.
+    """
 
     each = 512  # ticks
     part = 0.01
+    between = 0.001  # seconds between two looks at loops
 
     def __init__(self) -> None:
-        self._ticks, self._next = 0, 0.0
+        self._ticks, self._next, self._loops = 0, 0.0, 0.0
+
+    def is_due_for_loops(self, now: float) -> bool:
+        due = _watching.KNOWN and now >= self._loops
+        if due:
+            self._loops = now + self.between
+        return due
 
     def is_due(self) -> bool:
         self._ticks += 1
@@ -98,17 +107,18 @@ def _look_for_loops(frame: FrameType) -> None:
 def _look_at_all(frame: FrameType) -> None:
     found: FrameType | None = frame
     now = _clock.now()
+    loops = looking.is_due_for_loops(now.wall)
     for _ in range(_DEEP):
         if found is None:
             break
         code = found.f_code
         if id(code) not in _settled:
-            _look(found, code, now)
+            _look(found, code, now, loops)
         found = found.f_back
 
 
-def _look(frame: FrameType, code: CodeType, now: _clock.Moment) -> None:
-    if _watching.KNOWN:
+def _look(frame: FrameType, code: CodeType, now: _clock.Moment, loops: bool) -> None:
+    if loops:
         _watching.seen(frame, now)
     is_function = code.co_flags & inspect.CO_NEWLOCALS  # not a module
     if is_function and not code.co_flags & SUSPENDED:
@@ -132,7 +142,7 @@ def _count(frame: FrameType, code: CodeType, now: _clock.Moment) -> None:
     if tally.ticks is None or frame.f_back is not None and frame.f_back.f_code in in_front:
         return
     tally.ticks += 1
-    if tally.ticks >= tally.hot << tally.searches:
+    if tally.ticks >= tally.hot << (0 if _watching.KNOWN else tally.searches):
         tally.searches += 1
         # a function within another one is made again and again: each may be hot
         again = bool(code.co_freevars) and tally.searches < _MANY
@@ -155,35 +165,24 @@ def _still_runs(
 
 
 def _functions_of(frame: FrameType, code: CodeType) -> list[FunctionType]:
-    """The functions that have this code: of a module, of a class, or made within a function."""
-    if not code.co_freevars:
-        found: Any = frame.f_globals.get(code.co_name)
-        for _ in range(4):
-            if isinstance(found, FunctionType) and found.__code__ is code:
-                return [found]
-            found = getattr(found, "__wrapped__", None)
-        method = _method_of(frame, code)
-        if method is not None:
-            return [method]
+    """The functions that have this code: the one that runs in the frame; where the frames of this
+    Python are not known, that of a module, or those that the collector finds. (To ask it takes as
+    long as all objects are many.)
+    """
     behind = {id(p.plain) for p in fronts()}
+    if _watching.KNOWN:
+        runs = fastpath.frame_function(frame)
+        found = [runs] if isinstance(runs, FunctionType) and runs.__code__ is code else []
+        return [f for f in found if id(f) not in behind]
+    if not code.co_freevars:
+        known: Any = frame.f_globals.get(code.co_name)
+        for _ in range(4):
+            if isinstance(known, FunctionType) and known.__code__ is code:
+                return [known]
+            known = getattr(known, "__wrapped__", None)
     take_back()
     functions = [
         f for f in gc.get_referrers(code)
         if type(f) is FunctionType and f.__code__ is code and id(f) not in behind
     ]  # fmt: skip
     return functions if len(functions) <= _MANY else []
-
-
-def _method_of(frame: FrameType, code: CodeType) -> FunctionType | None:
-    """The method, or the getter, of the class of the frame's first argument that has this code. (To
-    ask the collector who refers to the code takes as long as all objects are many.)"""
-    if not code.co_argcount or code.co_cellvars or not _watching.KNOWN:
-        return None
-    first = fastpath.frame_value(frame, 0, None)  # `f_locals` would refer to all that it shows
-    for kind in type.mro(first if isinstance(first, type) else type(first)):
-        found = type.__dict__["__dict__"].__get__(kind).get(code.co_name)
-        found = found.fget if isinstance(found, property) else found
-        found = getattr(found, "__func__", found) if isinstance(found, classmethod) else found
-        if isinstance(found, FunctionType) and found.__code__ is code:
-            return found
-    return None

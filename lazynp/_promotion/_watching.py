@@ -21,6 +21,7 @@ from lazynp._promotion._taken import Taken, taken
 from lazynp.transforms.control import is_users
 
 _SOON = 0.02  # seconds: if an earlier process has found that programs of its loops win
+_PATIENCE = 1.0  # seconds of all calls of a function
 _AGAIN = 16  # times that a loop is taken which is short each time: it may end before its trial does
 _LEFT = 0.01  # seconds that such a loop must take
 _MOST = 0.8  # of a loop's rounds: their mean is that of the loop
@@ -39,15 +40,41 @@ class _Watch:
         self.done = 0  # rounds, in this time
 
 
-# by code: when it was first seen, the seconds until its loops are looked at, and the code, kept
-# alive. (Its source is parsed later: that takes time, and most code has no long loops.)
-_first: Memo[int, tuple[_clock.Moment, float, CodeType]] = Memo("code with loops", 1024)
+class _Code:
+    """Code that was seen, kept alive. begin: when it was first seen; seconds: until its loops are
+    looked at. Its source is parsed then. That takes time, and most code has no loop that runs for
+    long: one of its calls must have, or all of them for very long, or it is known to be hot.
+    """
+
+    def __init__(self, code: CodeType, seconds: float) -> None:
+        self.code, self.seconds, self.begin = code, seconds, _clock.now()
+        self.call, self._since = 0, self.begin  # the frame that was seen last, and since when
+        self._parsed = False
+
+    def is_due(self, frame: FrameType, now: _clock.Moment) -> bool:
+        if self.call != id(frame):
+            self.call, self._since = id(frame), now
+        if not self._parsed:
+            runs, all_ran = _clock.of_python(self._since, now), _clock.of_python(self.begin, now)
+            long = runs >= self.seconds or all_ran >= _PATIENCE or expected(self.code) is not None
+            self._parsed = long and all_ran >= self.seconds
+        return self._parsed
+
+
+_seen: Memo[int, _Code] = Memo("code with loops", 1024)  # by id of the code
+
+
+def begins(code: CodeType) -> None:
+    """Another call of a hot function begins. (Its frame may lie where that of the last one lay.)"""
+    known = _seen.get(id(code))
+    if known is not None:
+        known.call = 0
 
 
 def has_no_loops(code: CodeType) -> bool:
     """Whether this code was seen, and has no loop that could be looked at."""
-    known = _first.get(id(code))
-    return known is not None and known[1] == math.inf
+    known = _seen.get(id(code))
+    return known is not None and known.seconds == math.inf
 
 
 _BACK = frozenset(
@@ -60,8 +87,9 @@ _BACK = frozenset(
 def seen(frame: FrameType, now: _clock.Moment | None = None) -> None:
     """Operations have run in this frame: whether one of its loops has taken long, and will."""
     code = frame.f_code
-    begin, seconds, _ = _first.get(id(code)) or _new(code)
-    if _clock.of_python(begin, now) < seconds:
+    known = _seen.get(id(code)) or _new(code)
+    seconds = known.seconds
+    if seconds == math.inf or not known.is_due(frame, now or _clock.now()):
         return
     for loop in loops_at(frame):
         if loop.refused:
@@ -74,12 +102,12 @@ def seen(frame: FrameType, now: _clock.Moment | None = None) -> None:
             return
 
 
-def _new(code: CodeType) -> tuple[_clock.Moment, float, CodeType]:
+def _new(code: CodeType) -> _Code:
     if not is_users(code) or _BACK.isdisjoint(code.co_code[::2]):
-        return _first.put(id(code), (_clock.now(), math.inf, code))
+        return _seen.put(id(code), _Code(code, math.inf))
     soon = has_won(key_of("loops", of_code(code)))
     seconds = min(_SOON, _running.SECONDS) if soon else _running.SECONDS
-    return _first.put(id(code), (_clock.now(), seconds, code))
+    return _seen.put(id(code), _Code(code, seconds))
 
 
 def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:

@@ -21,6 +21,7 @@ def promoting() -> Iterator[None]:
         for module in (_function, _derived):
             patch.setattr(module, "_SHORT", 0.0)
             patch.setattr(module, "_COMPILING", 0.0)
+        patch.setattr(_trials, "RENT", 0.0)
         patch.setattr(_trials, "SECONDS", 0.0)
         patch.setattr(_trials, "PART", numpy.inf)
         patch.setattr(_budget, "LOADING", 0.0)

@@ -132,9 +132,9 @@ def test_a_note_decides_when_there_is_a_trial(folder: Path) -> None:
     unknown = _trials.Case(0.0, key)
     assert unknown.won is None and not unknown.due
     unknown.refuse(_trials.Slower("it takes 3.0 of Python's time"))
-    lost = _trials.Case(_trials.SECONDS, key)
+    lost = _trials.Case(_trials.RENT, key)
     assert lost.won is False and not lost.due
-    lost.seconds = _earlier.WAITING * _trials.SECONDS
+    lost.seconds = _earlier.WAITING * _trials.RENT
     assert lost.due
     _earlier.keep(key, won=True)
     won = _trials.Case(0.0, key)

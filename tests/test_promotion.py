@@ -360,7 +360,7 @@ def scaled(x, by):
 
 def test_too_many_kinds_of_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     hot = front(programs.stencil)
-    monkeypatch.setattr(_trials, "SECONDS", numpy.inf)  # no kind gets a program
+    monkeypatch.setattr(_trials, "RENT", numpy.inf)  # no kind gets a program
     for n in range(3, 90):
         programs.stencil(np.ones(n), 9)
     assert front_of(programs.stencil) is None
@@ -373,7 +373,7 @@ def test_programs_outlive_kinds_that_come_once(monkeypatch: pytest.MonkeyPatch) 
         programs.stencil(np.ones(n), 9)
     assert hot.programs == 3
     with monkeypatch.context() as patch:
-        patch.setattr(_trials, "SECONDS", numpy.inf)
+        patch.setattr(_trials, "RENT", numpy.inf)
         for n in range(20, 110):
             programs.stencil(np.ones(n), 9)
     assert front_of(programs.stencil) is hot and len(hot.cases) == 8
@@ -599,6 +599,28 @@ def test_what_stands_behind_a_front_is_not_found() -> None:
     assert found() == []
 
 
+def test_a_function_that_was_given_back_is_not_promoted_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    k = 1
+
+    def closure() -> int:  # others of its code may be hot as well
+        _sampling._count(sys._getframe(), closure.__code__, _sampling._clock.now())
+        return k
+
+    monkeypatch.setattr(_sampling, "HOT", 2)
+    for _ in range(2):
+        closure()
+    if not _watching.KNOWN:
+        pytest.skip("the function of a frame is read by C")
+    hot = front_of(closure)
+    assert hot is not None
+    hot.restore()  # type: ignore[attr-defined]
+    for _ in range(8):
+        closure()
+    assert front_of(closure) is None
+
+
 def test_code_that_stays_with_python_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def straight() -> None:
         _sampling.ticked(sys._getframe())
@@ -639,6 +661,7 @@ def test_counts_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
             busy(x)
             counted[-1] += 1
         front_of(busy).restore()  # type: ignore[union-attr]
+        del vars(busy)[_function._PLACE]  # as if it had never been hot
         _recorder.tick_observers[:] = [ticks.append]
     assert counted[0] > 1
     assert len(set(counted)) == 1

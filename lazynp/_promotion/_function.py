@@ -154,6 +154,10 @@ def promote(function: FunctionType) -> bool:
     return True
 
 
+def was_promoted(function: FunctionType) -> bool:
+    return _PLACE in function.__dict__
+
+
 def _calling(door: _Door, code: CodeType) -> CodeType | None:
     """Code with the parameters and variables of `code`, at its place, that calls `door.run`."""
     count, first = code.co_argcount, code.co_posonlyargcount

@@ -23,7 +23,7 @@ from lazynp._memo import Memo
 from lazynp._promotion import _clock, _watching
 from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._expected import looked_for
-from lazynp._promotion._function import Promoted, fronts, in_front, promote
+from lazynp._promotion._function import Promoted, fronts, in_front, promote, was_promoted
 from lazynp._promotion._loops import SUSPENDED
 from lazynp.transforms.control import Door, front_of, is_users
 
@@ -33,14 +33,16 @@ _MANY = 8  # functions of one code, and searches for them
 
 
 class _Tally:
-    """ticks: None once it is decided; hot: so many are needed. code: kept alive. running: the front
-    of a function whose call has begun before, and when the front was put there.
+    """ticks: None once it is decided; hot: so many are needed; begin: when they were first counted.
+    code: kept alive. running: the front of a function whose call has begun before, and when the
+    front was put there.
     """
 
     def __init__(self, code: CodeType, ticks: int | None) -> None:
         self.code, self.ticks, self.searches, self.hot = code, ticks, 0, HOT
         if ticks is not None and has_won(key_of("function", of_code(code))):
             self.hot = 1
+        self.begin = _clock.now()
         self.running: tuple[weakref.ref[Promoted], _clock.Moment] | None = None
 
 
@@ -146,11 +148,15 @@ def _count(frame: FrameType, code: CodeType, now: _clock.Moment) -> None:
         tally.searches += 1
         # a function within another one is made again and again: each may be hot
         again = bool(code.co_freevars) and tally.searches < _MANY
-        tally.ticks = 0 if again else None
+        tally.ticks, begin = 0 if again else None, tally.begin
+        tally.begin = now
         for function in _functions_of(frame, code):
+            if was_promoted(function):  # and given back since
+                continue
             promoted = front_of(function) if promote(function) else None
             if isinstance(promoted, Promoted):
-                tally.running = weakref.ref(promoted), _clock.now()
+                promoted.before = _clock.of_python(begin, now)
+                tally.running = weakref.ref(promoted), now
 
 
 def _still_runs(

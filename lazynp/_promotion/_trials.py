@@ -30,7 +30,8 @@ from lazynp.functions.tools import materialize
 from lazynp.transforms._jit import STATS as JIT
 from lazynp.transforms.control import CannotStage, TooLong
 
-SECONDS = 0.1  # of Python, before the function is traced for arguments like these
+RENT = 0.05  # seconds of Python, before the function is traced for arguments like these
+SECONDS = 0.1  # of Python: a call that takes as long is a long one
 _SURE = 0.6  # of Python's time: a program that takes longer, but wins, has a second trial
 _SURE_LONG = 0.75  # the same where a call takes long: noise matters less, a second trial costs more
 _RUNS = 3  # of a program in its trial, besides the first: the machine may be busy with others
@@ -62,10 +63,10 @@ class Case:
         self, seconds: float, key: str | None = None, texts: tuple[str, ...] = ()
     ) -> None:  # fmt: skip
         self.seconds, self.refused, self.texts = seconds, "", texts
-        self.least = SECONDS  # of Python's, before a trace
+        self.least = RENT  # seconds of Python's, before a trace
         self.key, self.won = key, _earlier.has_won(key)
         if self.won:
-            self.seconds = max(seconds, SECONDS)
+            self.seconds = max(seconds, RENT)
         self.candidate: Program | None = None
         self.program: Program | None = None
         self._works: list[lowering.Work] = []  # compiling for the candidate in the background
@@ -121,7 +122,7 @@ class Case:
     def price(self) -> float:
         """Seconds of Python, before the candidate is compiled."""
         lost = lost_to_python(self.compiling, self.last or 0.0)
-        return SECONDS + _earlier.times(self.won) * lost
+        return max(RENT, _earlier.times(self.won) * lost)
 
     def check_hope(self, program: Program) -> None:
         """Raise `Slower` if the program would not win, by estimate. Where a trial takes long, the
@@ -175,8 +176,8 @@ class Case:
     @property
     def due(self) -> bool:
         """Whether Python has spent enough for a trace."""
-        waiting = self.won is False and self.least <= SECONDS
-        return self.seconds >= (_earlier.WAITING * SECONDS if waiting else self.least)
+        waiting = self.won is False and self.least <= RENT
+        return self.seconds >= (_earlier.WAITING * RENT if waiting else self.least)
 
     def refuse(self, why: BaseException) -> None:
         self.refused = str(why) or type(why).__name__
@@ -198,7 +199,8 @@ class Trials:
         self.cases: dict[Any, Case] = {}
         self.numbers = Numbers()
         self.calls, self.seconds, self.programs, self.misses = 0, 0.0, 0, 0
-        self.running = 0.0  # seconds that a call has taken which began before there was this front
+        # seconds that calls have taken before there was this front, and the one that then ran
+        self.before, self.running = SECONDS, 0.0
         self._in_loops = _clock.in_loops.seconds  # before that
         self.given_back = ""  # why
         self._missed = ""  # why the last call that was not taken was not
@@ -318,7 +320,7 @@ class Trials:
             if not self._has_room():
                 return None
             by_loops = _clock.in_loops.seconds > self._in_loops  # the call that began before
-            first = 0.0 if by_loops else SECONDS + self.running
+            first = 0.0 if by_loops else self.before + self.running
             key = _earlier.key_of("call", self._identity, _earlier.of_kind(given.leaves))
             case = Case(0.0 if self.cases else first, key, texts_of(given.fixed))
             self.cases[given.key] = case
@@ -357,7 +359,7 @@ class Trials:
                 empty = copies(given.leaves, empty=True)
                 operations = quietly(program.trace, [empty, case.seconds, case.last or 0.0])
             except Later:
-                case.least = _LATER * max(case.seconds, SECONDS)
+                case.least = _LATER * max(case.seconds, RENT)
                 break
             except TooLong as why:
                 case.refuse(why)
@@ -477,7 +479,7 @@ class Trials:
     def _waits_for(self) -> str:
         if self._missed and not self.cases:
             return f"no program takes its arguments: {self._missed}"
-        return waits_for(self.cases.values(), SECONDS)
+        return waits_for(self.cases.values(), RENT)
 
     @property
     def whys(self) -> list[str]:

@@ -30,7 +30,7 @@ from lazynp.functions.tools import materialize
 from lazynp.transforms._jit import STATS as JIT
 from lazynp.transforms.control import CannotStage, TooLong
 
-RENT = 0.05  # seconds of Python, before the function is traced for arguments like these
+RENT = 0.04  # seconds of Python, before the function is traced for arguments like these
 SECONDS = 0.1  # of Python: a call that takes as long is a long one
 _SURE = 0.6  # of Python's time: a program that takes longer, but wins, has a second trial
 _SURE_LONG = 0.75  # the same where a call takes long: noise matters less, a second trial costs more

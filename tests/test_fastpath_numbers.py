@@ -21,10 +21,16 @@ NUMBERS = [
     *(("int64", v) for v in INTS),
     *(("float64", v) for v in (*FLOATS, math.nan)),
     *(("bool", v) for v in (True, False)),
-    *(("int32", v) for v in (0, 1, -5, 32)),
-    *(("uint8", v) for v in (0, 1, 255)),
+    *(("int32", v) for v in (0, 1, -1, -5, 32, 2**31 - 1, -(2**31))),
+    *(("uint32", v) for v in (0, 7, 2**32 - 1)),
+    *(("int16", v) for v in (0, 3, -(2**15))),
+    *(("uint16", v) for v in (0, 2**16 - 1)),
+    *(("int8", v) for v in (0, 1, -1, 127, -128)),
+    *(("uint8", v) for v in (0, 1, 3, 255)),
+    *(("uint64", v) for v in (0, 2**64 - 1)),
+    *(("float32", v) for v in (0.0, -1.5, 3e38, math.nan)),
 ]
-PYTHONS = [("", v) for v in (0, 1, -1, 2, -3, 63, 64, 2**64, True, False, 0.0, -2.5, math.inf)]
+PYTHONS = [("", v) for v in (0, 1, -1, 2, -3, 63, 64, 255, 2**64, True, False, 0.0, -2.5, math.inf)]
 BINARY = [
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
     operator.pow, operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift,
@@ -32,7 +38,8 @@ BINARY = [
 ]  # fmt: skip
 SINGLE: list[Callable[[Any], Any]] = [
     operator.neg, operator.pos, abs, operator.invert, int, float, bool, operator.index, str, repr,
-    lambda x: list(range(10))[x] if x.dtype.kind in "iu" else None, lambda x: {x: 1},
+    math.floor, math.ceil, math.trunc,
+    lambda x: list(range(10))[x] if x.dtype.kind in "iu" and x < 2**63 else None, lambda x: {x: 1},
     lambda x: hash(x) if x == x else None,
 ]  # fmt: skip
 

@@ -650,6 +650,35 @@ SCALAR_OF(int64, Int64, npy_int64, NPY_INT64)
 SCALAR_OF(float, Float, float, NPY_FLOAT)
 #undef SCALAR_OF
 
+/* The Scalar of an integer of a type smaller than int64, by NumPy's number of it. */
+static PyObject *scalar_of_integer(int type, long long value)
+{
+    PyObject *number, *out = reborn(type, &number);
+    if (!out) {
+        switch (type) {
+        case NPY_BYTE: number = PyArrayScalar_New(Byte); break;
+        case NPY_UBYTE: number = PyArrayScalar_New(UByte); break;
+        case NPY_SHORT: number = PyArrayScalar_New(Short); break;
+        case NPY_USHORT: number = PyArrayScalar_New(UShort); break;
+        case NPY_INT: number = PyArrayScalar_New(Int); break;
+        default: number = PyArrayScalar_New(UInt);
+        }
+        if (!number)
+            return NULL;
+    } else {
+        Py_INCREF(number);
+    }
+    switch (type) {
+    case NPY_BYTE: case NPY_UBYTE: PyArrayScalar_ASSIGN(number, UByte, (npy_ubyte)value); break;
+    case NPY_SHORT: case NPY_USHORT: PyArrayScalar_ASSIGN(number, UShort, (npy_ushort)value); break;
+    default: PyArrayScalar_ASSIGN(number, UInt, (npy_uint)value);
+    }
+    if (!out)
+        out = scalar(number, aval_of_number(number));
+    Py_DECREF(number);
+    return out;
+}
+
 /* The Scalar of an element of memory that programs support and that is not swapped, new. NULL, without
    an error: forward. */
 static PyObject *scalar_at(char *at, PyArrayObject *memory)

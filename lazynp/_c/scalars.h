@@ -256,6 +256,74 @@ static inline PyObject *of_truths(int code, int a, int b)
     }
 }
 
+/* The least and the greatest of an integer type smaller than int64. Whether it is one. */
+static inline int ends_of(int type, long long *least, long long *most)
+{
+    int bits = type == NPY_BYTE || type == NPY_UBYTE ? 8 : type == NPY_SHORT || type == NPY_USHORT ? 16
+               : type == NPY_INT || type == NPY_UINT ? 32 : 0;
+    int is_signed = type == NPY_BYTE || type == NPY_SHORT || type == NPY_INT;
+    *most = (1LL << (bits - is_signed)) - 1;
+    *least = is_signed ? -*most - 1 : 0;
+    return bits != 0;
+}
+
+/* The number of such an integer's type; else NPY_NOTYPE. */
+static inline int small_type_of(PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    return type == &PyUByteArrType_Type    ? NPY_UBYTE
+           : type == &PyIntArrType_Type    ? NPY_INT
+           : type == &PyByteArrType_Type   ? NPY_BYTE
+           : type == &PyShortArrType_Type  ? NPY_SHORT
+           : type == &PyUShortArrType_Type ? NPY_USHORT
+           : type == &PyUIntArrType_Type   ? NPY_UINT
+                                           : NPY_NOTYPE;
+}
+
+/* The Scalar that an operator gives of one or two integers of one such type; a Python int beside one
+   takes its type. NULL where NumPy must say: other types, other operators, overflow. */
+static PyObject *of_small_integers(int code, PyObject *const *values, Py_ssize_t n)
+{
+    int type = small_type_of(values[0]), other = n == 2 ? small_type_of(values[1]) : type;
+    long long a, b = 0, least, most, result;
+    if (type == NPY_NOTYPE && PyLong_CheckExact(values[0]))
+        type = other;
+    if (n == 2 && other == NPY_NOTYPE && PyLong_CheckExact(values[1]))
+        other = type;
+    if (type != other || !ends_of(type, &least, &most) || !as_integer(values[0], &a) || a < least ||
+        a > most || (n == 2 && (!as_integer(values[1], &b) || b < least || b > most)))
+        return NULL;
+    if (n == 1)
+        switch (code) {
+        case '-': result = -a; break;
+        case 'a': result = a < 0 ? -a : a; break;
+        case '~': result = least ? ~a : most - a; break;
+        default: return NULL;
+        }
+    else
+        switch (code) {
+        case '+': result = a + b; break;
+        case '-': result = a - b; break;
+        case '*':
+            if (OVERFLOWS(mul, a, b, &result))
+                return NULL;
+            break;
+        case '/': return b == 0 ? NULL : scalar_of_double((double)a / (double)b);
+        case 'd': case '%':
+            if (b == 0)
+                return NULL;
+            result = code == 'd' ? a / b : a % b;
+            if (a % b != 0 && (a < 0) != (b < 0))
+                result += code == 'd' ? -1 : b;
+            break;
+        case '&': result = a & b; break;
+        case '|': result = a | b; break;
+        case 'x': result = a ^ b; break;
+        default: return NULL;
+        }
+    return result < least || result > most ? NULL : scalar_of_integer(type, result);
+}
+
 /* The value of a Scalar if it is available and not weakly typed; else NULL. Borrowed. */
 static inline PyObject *value_of_scalar(PyObject *x)
 {
@@ -292,7 +360,7 @@ static ALONE PyObject *of_values(int code, PyObject *const *values, Py_ssize_t n
     if (n == 1)
         return Py_TYPE(values[0]) == &PyInt64ArrType_Type
                    ? of_int64(code, PyArrayScalar_VAL(values[0], Int64))
-                   : NULL;
+                   : of_small_integers(code, values, n);
     if (Py_TYPE(values[0]) == &PyBoolArrType_Type && Py_TYPE(values[1]) == &PyBoolArrType_Type)
         return of_truths(code, PyArrayScalar_VAL(values[0], Bool), PyArrayScalar_VAL(values[1], Bool));
     if (as_int64(values[0], &whole) && as_int64(values[1], &other))
@@ -301,6 +369,9 @@ static ALONE PyObject *of_values(int code, PyObject *const *values, Py_ssize_t n
         return of_doubles(code, a, b);
     if (as_float(values[0], &x) && as_float(values[1], &y))
         return of_floats32(code, x, y);
+    PyObject *small = of_small_integers(code, values, n);
+    if (small || PyErr_Occurred())
+        return small;
     if (as_integer(values[0], &one) && as_integer(values[1], &two))
         return compared_integers(code, one, two);
     return NULL;

@@ -183,20 +183,26 @@ IN_PLACE_SLOTS(X)
 UNARY_SLOTS(X)
 #undef X
 
-/* The number of Python's that `int`, `float` or an index takes of an int64 or a float64. NULL: the
+/* The number of Python's that `int`, `float` or an index takes of an integer or a float. NULL: the
    front must say, which also raises. */
 static PyObject *as_pythons(int at, PyObject *x)
 {
     PyObject *number = is_scalar(x) ? value_of_scalar(x) : NULL;
-    if (number && Py_TYPE(number) == &PyInt64ArrType_Type) {
-        npy_int64 value = PyArrayScalar_VAL(number, Int64);
-        return at == AT_nb_float ? PyFloat_FromDouble((double)value) : PyLong_FromLongLong(value);
+    long long whole;
+    double value;
+    float single;
+    if (!number)
+        return NULL;
+    if (!PyLong_Check(number) && as_integer(number, &whole))
+        return at == AT_nb_float ? PyFloat_FromDouble((double)whole) : PyLong_FromLongLong(whole);
+    if (at == AT_nb_index)
+        return NULL;
+    if (!as_double(number, &value)) {
+        if (!as_float(number, &single))
+            return NULL;
+        value = single;
     }
-    if (number && Py_TYPE(number) == &PyDoubleArrType_Type && at != AT_nb_index) {
-        double value = PyArrayScalar_VAL(number, Double);
-        return at == AT_nb_float ? PyFloat_FromDouble(value) : PyLong_FromDouble(value);
-    }
-    return NULL;
+    return at == AT_nb_float ? PyFloat_FromDouble(value) : PyLong_FromDouble(value);
 }
 
 #define X(slot, name)                                                                              \

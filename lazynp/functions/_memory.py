@@ -18,6 +18,7 @@ from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._flush import host_value
+from lazynp._fronts import in_front
 from lazynp._node import CODE, LENT, VALUE, leaf
 from lazynp._recorder import local, staged
 from lazynp._strides import copied_order, in_order, writeable
@@ -194,7 +195,8 @@ def _of_scalar(name: str) -> Any:
         if function is None and name in ("__ceil__", "__floor__"):  # Python then calls `__float__`
             return getattr(math, name.strip("_"))(float(_host(self)))
         if function is None:
-            raise TypeError(f"type {type(_host(self)).__name__} doesn't define {name} method")
+            kind = type(_host(self)).__name__
+            raise TypeError(f"type numpy.{kind} doesn't define {name} method")
         return to_device(function(_host(self), *args))
 
     method.__name__ = name
@@ -249,8 +251,8 @@ PROPERTIES = {
     "data": (_data,),
 }
 SCALAR_METHODS = {
-    "__ceil__": _of_scalar("__ceil__"),
-    "__floor__": _of_scalar("__floor__"),
+    "__ceil__": in_front("converted", _of_scalar("__ceil__"), function=math.ceil),
+    "__floor__": in_front("converted", _of_scalar("__floor__"), function=math.floor),
     "__getattr__": _number,
     "__round__": _round,
     "__trunc__": _of_scalar("__trunc__"),

@@ -4,11 +4,21 @@
 #pragma once
 
 #include "core.h"
+#include "scalars.h"
+
+/* NumPy's number of a Scalar shows the same memory, and nobody writes into it. NULL: forward. */
+static inline PyObject *shown_by_number(PyObject *self)
+{
+    return the.staged && is_scalar(self) ? value_of_scalar(self) : NULL;
+}
 
 /* Call `__buffer__`, as Python 3.12 and later do. The consumer holds the memoryview it returns. */
 static int get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     view->obj = NULL;
+    PyObject *number = shown_by_number(self);
+    if (number)
+        return PyObject_GetBuffer(number, view, flags);
     PyObject *shown = PyObject_CallMethod(self, "__buffer__", "i", flags);
     int failed = shown ? PyObject_GetBuffer(shown, view, flags) : -1;
     Py_XDECREF(shown);

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include "buffer.h"
 #include "core.h"
 
 enum { CLASSES = 2 };
@@ -229,6 +230,16 @@ static Py_hash_t by_hash(PyObject *x)
     return hash;
 }
 
+#if PY_VERSION_HEX >= 0x030C0000 /* before, C types alone have buffers: see `BufferedType` */
+static getbufferproc shown;
+
+static int by_buffer(PyObject *x, Py_buffer *view, int flags)
+{
+    PyObject *number = shown_by_number(x);
+    return number ? PyObject_GetBuffer(number, view, flags) : shown(x, view, flags);
+}
+#endif
+
 static PyObject *by_compare(PyObject *x, PyObject *y, int comparison)
 {
     int class = class_of(x);
@@ -369,6 +380,10 @@ static int take_slots_of(int class, PyTypeObject *type)
     if (class == 0 && (slots.length[class] = front_of(type, "__len__")) &&
         !take_slot((void **)&type->tp_as_sequence->sq_length, by_length, (void **)&slots.measured))
         slots.length[class] = NULL;
+#if PY_VERSION_HEX >= 0x030C0000
+    if (class == 1 && type->tp_as_buffer)
+        take_slot((void **)&type->tp_as_buffer->bf_getbuffer, by_buffer, (void **)&shown);
+#endif
     if (class == 1 && (slots.hash[class] = front_of(type, "__hash__")) &&
         !take_slot((void **)&type->tp_hash, by_hash, (void **)&slots.hashed))
         slots.hash[class] = NULL;

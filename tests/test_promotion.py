@@ -23,6 +23,7 @@ import lazynp as np
 from lazynp import _array, _recorder
 from lazynp._array import Array, Scalar
 from lazynp._promotion import Promoted, _clock, _function, _program, _sampling, _trials, _watching
+from lazynp._promotion._expected import expected
 from lazynp.transforms.control import TooLong, front_of
 from tests import promotion_generator as generator, promotion_programs as programs
 from tests.promoting import front, promoting
@@ -619,6 +620,23 @@ def test_a_function_that_was_given_back_is_not_promoted_again(
     for _ in range(8):
         closure()
     assert front_of(closure) is None
+
+
+def test_loops_of_a_method_that_can_have_no_front_are_expected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Inner(Hot):
+        def hot(self) -> None:
+            _sampling._count(sys._getframe(), sys._getframe().f_code, _sampling._clock.now())
+            super()
+
+    code = vars(Inner)["hot"].__code__
+    monkeypatch.setattr(_sampling, "HOT", 3)
+    for k in range(3):
+        assert expected(code) is None, k
+        Inner().hot()
+    assert expected(code) is not None
+    assert front_of(vars(Inner)["hot"]) is None
 
 
 def test_code_that_stays_with_python_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,9 +40,9 @@ class Expected:
 _expected: Memo[int, Expected] = Memo("functions whose loops are expected", 256)  # by id of code
 
 
-def expect(code: CodeType, spent: float, call: float) -> None:
+def expect(code: CodeType, spent: float, call: float = LEAST) -> None:
     """Look for its loops. spent: seconds that its calls have taken; call: seconds of one."""
-    if call >= LEAST:
+    if call >= LEAST and id(code) not in _expected:
         _expected.put(id(code), Expected(code, spent))
 
 

@@ -22,7 +22,7 @@ from lazynp._fronts import fastpath
 from lazynp._memo import Memo
 from lazynp._promotion import _clock, _watching
 from lazynp._promotion._earlier import has_won, key_of, of_code
-from lazynp._promotion._expected import looked_for
+from lazynp._promotion._expected import expect, looked_for
 from lazynp._promotion._function import Promoted, fronts, in_front, promote, was_promoted
 from lazynp._promotion._loops import SUSPENDED
 from lazynp.transforms.control import Door, front_of, is_users
@@ -150,13 +150,17 @@ def _count(frame: FrameType, code: CodeType, now: _clock.Moment) -> None:
         again = bool(code.co_freevars) and tally.searches < _MANY
         tally.ticks, begin = 0 if again else None, tally.begin
         tally.begin = now
-        for function in _functions_of(frame, code):
+        spent = _clock.of_python(begin, now)
+        functions = _functions_of(frame, code)
+        for function in functions:
             if was_promoted(function):  # and given back since
                 continue
             promoted = front_of(function) if promote(function) else None
             if isinstance(promoted, Promoted):
-                promoted.before = _clock.of_python(begin, now)
+                promoted.before = spent
                 tally.running = weakref.ref(promoted), now
+        if not any(map(was_promoted, functions)):  # none can have a front
+            expect(code, spent)
 
 
 def _still_runs(

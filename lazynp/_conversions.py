@@ -258,7 +258,7 @@ def _rebuild(value: Any, scalar: bool) -> Array:
 
 def _reduce(self: Array) -> Any:
     value = host_of(self)
-    if self._order is not None:
+    if self._order is not None or not value.flags.c_contiguous:
         value = laid_out(np.asarray(value), self)
     return _rebuild, (value, isinstance(self, Scalar))
 

@@ -59,7 +59,7 @@ from lazynp.functions._eager import by_method
 from lazynp.functions._flat import flatiter
 from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
-from lazynp.functions._host import host_into, write_on_host
+from lazynp.functions._host import host_into, to_device, to_host, write_on_host
 from lazynp.functions._integers import normalize_axis_index
 from lazynp.functions._operands import cast, check_writeable, store
 from lazynp.functions._scalars import quiet
@@ -89,7 +89,7 @@ def _getfield(self: Array, dtype: Any, offset: int = 0) -> Array:
     dtype = np.dtype(dtype)
     value = np.empty((), self.dtype).getfield(dtype, offset)  # raises for a field out of bounds
     if offset % value.itemsize or self.dtype.itemsize % value.itemsize:
-        return new_array(from_host(np.asarray(host_of(self)).getfield(dtype, offset)))
+        return to_device(np.asarray(to_host(self)).getfield(dtype, offset))
     parts = view_as(getitem(self, (..., None)), dtype)
     return getitem(parts, (..., offset // value.itemsize))
 
@@ -187,7 +187,7 @@ def _byteswap(self: Array, inplace: bool = False) -> Array:
         raise ValueError("cannot byteswap a scalar in-place")
     if inplace:
         check_writeable(self, name="array to be byte-swapped")
-    swapped = new_array(from_host(np.asarray(host_of(self)).byteswap()))
+    swapped = to_device(np.asarray(to_host(self)).byteswap())
     if isinstance(self, Scalar):
         return new_scalar(swapped._read())
     return store(swapped, self) if inplace else swapped

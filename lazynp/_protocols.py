@@ -31,6 +31,7 @@ from lazynp._overrides import Overridden
 from lazynp._positions import user_frame
 from lazynp._quiet import quietly
 from lazynp._recorder import local
+from lazynp._strides import in_order, laid_out, order_of_strides
 from lazynp._values import knowable
 from lazynp.functions import (
     creation,
@@ -308,7 +309,11 @@ def _counterpart(function: Any) -> Any:
 
 def to_host(x: Any) -> Any:
     """Convert an Array to a NumPy array or scalar."""
-    return host_value(x._read()) if isinstance(x, Array) else x
+    if not isinstance(x, Array):
+        return x
+    value = host_value(x._read())
+    out_of_order = x._order is not None or not value.flags.c_contiguous
+    return laid_out(value, x) if out_of_order else value
 
 
 def _copied(x: Any) -> Any:
@@ -323,7 +328,7 @@ def from_host(x: Any) -> Any:
     if isinstance(x, np.generic):
         return new_scalar(node_from_host(x))
     if type(x) is np.ndarray:
-        return new_array(node_from_host(x, copy=False))
+        return in_order(new_array(node_from_host(x, copy=False)), order_of_strides(x))
     return x
 
 

@@ -17,7 +17,7 @@ from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._observers import observers
 from lazynp._overrides import has_methods, overrides
-from lazynp._strides import in_order, layout, order_of_strides
+from lazynp._strides import in_order, laid_out, layout, order_of_strides
 from lazynp.functions._placing import beside
 from lazynp.functions._records import Record
 
@@ -33,6 +33,8 @@ def to_host(tree: Any) -> Any:
         value = host_value(tree._read())
         if isinstance(value, np.generic) and type(tree) is not Scalar:
             return np.asarray(value)  # in NumPy, a 0-d array is not a scalar
+        if tree._order is not None or not value.flags.c_contiguous:
+            value = laid_out(value, tree)  # the order of a result is that of the arguments
         return _sealed(value)
     if type(tree) in (list, tuple):
         return type(tree)(to_host(t) for t in tree)

@@ -224,7 +224,8 @@ def block(arrays: Any) -> Array:
     depth = len(bottom)
     if bottom and bottom[-1] is None:
         raise ValueError(f"List at {_place(bottom)} cannot be empty")
-    return asarray(_block(arrays, depth, max(ndim, depth), 0), copy=True)
+    made = _block(arrays, depth, max(ndim, depth), 0)
+    return made if depth else asarray(made, order="C", copy=True)
 
 
 def _place(index: list[Any]) -> str:
@@ -261,6 +262,6 @@ def _check_depths(arrays: Any, place: list[Any]) -> tuple[list[Any], int]:
 def _block(arrays: Any, depth: int, ndim: int, level: int) -> Array:
     if level == depth:
         x = as_array(arrays)
-        return reshaped(x, (1,) * (ndim - x.ndim) + x.shape)
+        return x if x.ndim == ndim else reshaped(x, (1,) * (ndim - x.ndim) + x.shape)
     parts = [_block(a, depth, ndim, level + 1) for a in arrays]
     return concatenate(parts, axis=level - depth)

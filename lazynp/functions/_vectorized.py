@@ -13,7 +13,7 @@ from lazynp._fronts import unbound
 from lazynp._memo import Memo
 from lazynp._values import knowable
 from lazynp.functions._checks import traced
-from lazynp.functions._host import to_device
+from lazynp.functions._host import to_device, to_host
 from lazynp.functions._operands import as_array, cast
 from lazynp.functions._placing import back
 from lazynp.functions._rebound import transforming
@@ -40,7 +40,7 @@ class vectorize(np.vectorize):
         if traced(*args):
             return self._mapped(func, args)
         try:
-            return by_numpy(func=func, args=args)
+            return by_numpy(func=func, args=[to_host(a) for a in args])
         except TypeError:
             if not transforming():
                 raise

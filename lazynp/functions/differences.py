@@ -399,11 +399,12 @@ def angle(z: Any, deg: bool = False) -> Any:
 def i0(x: Any) -> Any:
     """See `numpy.i0`. Always returns an array."""
     x = numpys(as_array(x))
+    order = copied_order(x)
     if x.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")
     x = x if x.dtype.kind == "f" else cast(x, _FLOAT64)
     result = elementwise.select(elementwise.isinf(x), np.nan, elementwise.bessel_i0(x))
-    return in_order(result, copied_order(x))
+    return in_order(result, order)
 
 
 def sinc(x: Any) -> Any:

@@ -247,7 +247,8 @@ def nan_to_num(
     if source.dtype.kind not in "fc":
         if isinstance(x, np.ndarray) and not copy:
             return x
-        return scalar_if_0d(_fresh(source) if copy else source)
+        copied = in_order(_fresh(source), copied_order(source)) if copy else source
+        return scalar_if_0d(copied)
     values = (nan, posinf, neginf)
     if source.dtype.kind == "c":
         parts = (_finite(p(source), *values) for p in (elementwise.real, elementwise.imag))

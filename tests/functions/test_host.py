@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 from typing import Any
 
 import numpy
@@ -83,3 +84,80 @@ def test_objects_that_give_numpys_arrays_are_numpys_to_convert() -> None:
             return isinstance(other, Counting)
 
     lazynp.testing.assert_equal(Counting(numpy.ones(2)), Counting(numpy.zeros(2)))
+
+
+HOSTED = {
+    "objects": "np.arange(6).astype(object).reshape(2, 3)",
+    "long doubles": "np.arange(6, dtype='g').reshape(2, 3)",
+    "dates": "np.arange(6).astype('M8[D]').reshape(2, 3)",
+    "durations": "np.arange(6).astype('m8[D]').reshape(2, 3)",
+    "text": "np.array([['a', 'b', 'c'], ['d', 'e', 'f']])",
+    "records": "np.zeros((2, 3), 'i4, f8')",
+    "numbers": "np.arange(6.0).reshape(2, 3)",
+}
+LYING = {
+    "in Fortran's order": "np.asfortranarray({})",
+    "transposed": "({}).reshape(3, 2).T",
+    "as a copy of a transposed": "({}).reshape(3, 2).T.copy()",
+    "in a third order": "np.stack([{}] * 2).transpose(2, 0, 1)",
+}
+ORDERED = """
+np.sort(x, 0)
+np.partition(x, 1, 0)
+x == x
+np.where(x == x, x, x)
+np.minimum.accumulate(x)
+np.cumsum(x, 0)
+np.cumprod(x, 1)
+np.clip(x, x, x)
+np.add.accumulate(x, 1)
+np.char.add(x, x)
+np.strings.str_len(x)
+np.is_busday(x)
+np.datetime_as_string(x)
+np.frompyfunc(lambda t: t, 1, 1)(x)
+np.frompyfunc(lambda t, u: t, 2, 1)(x, x)
+np.frompyfunc(lambda t, u: t, 2, 1).accumulate(x)
+np.frompyfunc(lambda t, u: t, 2, 1).reduce(x, axis=0)
+np.vectorize(lambda t: t, otypes="O")(x)
+np.random.default_rng(1).permuted(x, axis=0)
+np.nan_to_num(x)
+np.i0(x)
+np.block([[x], [x]])
+np.block([[x, x]])
+np.block(x)
+x.byteswap().byteswap()
+pickle.loads(pickle.dumps(x))
+pickle.loads(pickle.dumps(x.T))
+pickle.loads(pickle.dumps(x.T.copy()))
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("lying", LYING)
+@pytest.mark.parametrize("kind", HOSTED)
+def test_results_lie_as_numpys(kind: str, lying: str) -> None:
+    """What they show is a view or a copy by that: `y = np.sort(x).T.ravel()`."""
+    made = LYING[lying].format(HOSTED[kind])
+
+    def outcome(np: Any, call: str) -> Any:
+        x = eval(made, {"np": np})
+        if ".byteswap" in call and x.dtype.hasobject:
+            return None
+        try:
+            y = eval(call, {"np": np, "x": x, "pickle": pickle})
+        except (TypeError, ValueError):
+            return "refused"
+        values = "" if "i0" in call else str(y.tolist())  # its last digits differ
+        return y.strides, y.flags.c_contiguous, y.flags.f_contiguous, values
+
+    for call in ORDERED:
+        assert outcome(lazynp, call) == outcome(numpy, call), call
+
+
+def test_a_write_to_the_rows_of_a_sorted_array_is_seen() -> None:
+    def outcome(np: Any) -> Any:
+        ordered = np.sort(np.asfortranarray(np.array([["b", "a"], ["d", "c"]])), 1)
+        ordered.T.reshape(-1)[0] = "z"
+        return ordered.tolist()
+
+    assert outcome(lazynp) == outcome(numpy)

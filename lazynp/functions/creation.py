@@ -475,7 +475,8 @@ def frombuffer(
     array in it, as others may see it: processes, files, C code. Of bytes, a read-only copy.
     """
     check_like(like)
-    found = np.frombuffer(buffer, float if dtype is None else dtype, count, offset)
+    memory = to_host(buffer) if isinstance(buffer, NDArray) else buffer
+    found = np.frombuffer(memory, float if dtype is None else dtype, count, offset)
     if isinstance(buffer, NDArray):
         cls: Any = NDArray
         return cls(found.shape, found.dtype, buffer, offset)

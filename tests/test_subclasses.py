@@ -266,3 +266,109 @@ def test_fix_asks_the_class_as_the_ufunc_does() -> None:
             return np.fix(np.array([2.1, -2.9]).view(Wrapped)).info
 
     assert info(lazynp) == info(numpy) == "wrapped"
+
+
+def tagging(np: Any) -> Any:
+    class Tagging(np.ndarray):
+        tag: Any
+
+        def __array_wrap__(self, array: Any, context: Any = None, scalar: bool = False) -> Any:
+            if scalar:
+                return array[()]
+            made = array.view(Tagging)
+            made.tag = context[0].__name__ if context else "wrapped"
+            return made
+
+    return Tagging
+
+
+WRAPPED = """
+np.sin(w)
+w + 1
+w.sum()
+w.sum(axis=0)
+np.sum(w, axis=0, keepdims=True)
+np.mean(w)
+np.mean(w, axis=0)
+w.max(axis=1)
+np.std(w)
+np.var(w, axis=0)
+np.median(w, axis=0)
+np.cumsum(w)
+w.cumprod(axis=0)
+np.prod(w)
+np.any(w, axis=0)
+w.round()
+np.around(w, 1)
+w.clip(2, 3)
+np.ptp(w)
+np.diff(w)
+np.trapezoid(w)
+np.average(w, axis=0, weights=[1, 2])
+np.nansum(w)
+np.nanmean(w, axis=0)
+np.quantile(w, 0.5, axis=0)
+np.unique(w)
+np.add.reduce(w)
+np.add.reduce(w, axis=None)
+np.add.accumulate(w)
+np.add.reduceat(w, [0])
+np.multiply.outer(w, w[0])
+np.delete(w, 0)
+np.insert(w, 0, 1)
+np.linalg.inv(w[:, :2])
+np.linalg.solve(w[:, :2], w[:, 0])
+np.linalg.pinv(w)
+np.linalg.qr(w)[0]
+np.linalg.svd(w)[0]
+np.linalg.cholesky(w[:1, :1])
+np.linalg.norm(w)
+np.reshape(w, -1)
+w[0]
+w.T
+np.concatenate([w, w])
+np.add(np.zeros((2, 3)), 1, out=w.copy())
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("call", WRAPPED)
+def test_results_are_what_the_class_makes_of_them(call: str) -> None:
+    def outcome(np: Any) -> Any:
+        w = np.arange(1.0, 7.0).reshape(2, 3).view(tagging(np))
+        made = eval(call, {"np": np, "w": w})
+        kept = isinstance(made, np.ndarray) and type(made).__name__
+        values = numpy.asarray(made.view(np.ndarray) if kept else made, float)
+        return kept, getattr(made, "tag", None), numpy.round(values, 9).tolist()
+
+    assert outcome(lazynp) == outcome(numpy)
+
+
+@pytest.mark.parametrize("kind", [informed, tagging])
+@pytest.mark.parametrize("name", ["sum", "max", "prod", "mean", "cumsum", "round", "argmax"])
+def test_a_reduction_of_a_class_returns_out(kind: Any, name: str) -> None:
+    def outcome(np: Any) -> Any:
+        w, shape = np.arange(1.0, 7.0).reshape(2, 3).view(kind(np)), (2, 3)
+        given = {} if name == "round" else {"axis": 0}
+        out = np.zeros(shape if name in ("cumsum", "round") else 3, int if "arg" in name else float)
+        both = getattr(np, name)(w, **given, out=out), getattr(w, name)(**given, out=out)
+        out[:] = 5
+        return [(made is out, type(made).__name__, numpy.asarray(made).tolist()) for made in both]
+
+    assert outcome(lazynp) == outcome(numpy)
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "prod", "any"])
+def test_a_reduction_of_an_object_that_wraps_returns_out(name: str) -> None:
+    def outcome(np: Any) -> Any:
+        class Box:
+            def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+                return numpy.ones((2, 3), dtype)
+
+            def __array_wrap__(self, array: Any, context: Any = None, scalar: Any = False) -> Any:
+                return "wrapped"
+
+        out = np.zeros(3, bool if name == "any" else float)
+        given = getattr(np, name)(Box(), axis=0, out=out)
+        return given is out, getattr(np, name)(Box(), axis=0), numpy.asarray(out).tolist()
+
+    assert outcome(lazynp) == outcome(numpy)

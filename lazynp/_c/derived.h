@@ -127,7 +127,7 @@ static PyObject *kept(PyObject *self, PyObject *const *args, size_t nargsf, PyOb
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), all = n + (names ? PyTuple_GET_SIZE(names) : 0);
     PyObject *given[MOST_OF_DERIVED] = {NULL}, *x = n ? args[0] : NULL, *out = NULL;
     if (!x || all > MOST_OF_DERIVED || is_staged() || !is_derived(x) || has_name(names, "subok") ||
-        (front->asks && !has_ours(Py_TYPE(x), the.array_ufunc)))
+        (front->asks && !has_no_hooks(x)))
         return hand_on(front, args, nargsf, names);
     Py_ssize_t made = 0;
     for (; made < all; made++) {
@@ -142,7 +142,10 @@ static PyObject *kept(PyObject *self, PyObject *const *args, size_t nargsf, PyOb
         Py_SETREF(out, Py_NewRef(x)); /* the array itself */
     else if (out && is_array(out) && OF(out, Array, _base) == given[0])
         Py_SETREF(OF(out, Array, _base), Py_NewRef(x));
-    if (out && out != x)
+    int stored = 0; /* into an argument, which it gives back */
+    for (Py_ssize_t i = 1; out && i < made; i++)
+        stored |= out == args[i];
+    if (out && out != x && !stored)
         out = result_in_class(out, x, front->reduces);
     for (Py_ssize_t i = 0; i < made; i++)
         Py_DECREF(given[i]);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -27,7 +27,7 @@ from lazynp.functions._numpys_own import function_of
 from lazynp.functions._subclass import (
     SIMPLE,
     Subclass,
-    has_own_ufuncs,
+    has_own_hooks,
     is_derived,
     of_class,
     stripped,
@@ -146,6 +146,8 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
                     *map(_converted, args), **{k: _converted(v) for k, v in kwargs.items()}
                 )
                 wraps = name in _WRAPPED and args and args[0] is operand
+                if name in _OF_UFUNCS and result is kwargs.get("out"):
+                    return result
                 return wrapped(operand, result, name in _OF_UFUNCS) if wraps else result
         return _elsewhere(public, function, reference, args, kwargs)
 
@@ -271,24 +273,27 @@ def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
     if name in _UFUNCS:
         return function(*args, **kwargs)
     result = function(*_stripped(args), **_stripped(kwargs))
+    made = _wrapped if function in _of_linalg and has_own_hooks(type(x)) else _of_class
     if name in _LIKE_ANOTHER or name in _LIKE_EACH:
-        return _like_another(name, result, args)
+        return _like_another(name, result, args, made)
     if name == "multi_dot" and args and is_derived(type(args[0][0])):
         return _of_class(result, args[0][0])
     if type(result) is Scalar and name in _REDUCING:
         result = new_array(result._read())
     if first and name in _PARTS_KEEPING and isinstance(result, tuple):
-        kept = [_of_class(r, x) if k in _PARTS_KEEPING[name] else r for k, r in enumerate(result)]
+        kept = [made(r, x) if k in _PARTS_KEEPING[name] else r for k, r in enumerate(result)]
         return type(result)(kept) if type(result) is tuple else type(result)(*kept)
     keeps = name in _KEEPING or name in _ASKED_TO_KEEP and kwargs.get("subok")
     keeps = keeps and first and not (name == "diag" and x.ndim == 1) or name in _KEEPING_ANY
-    return _of_class(result, x) if keeps and kwargs.get("subok", True) else result
+    return made(result, x) if keeps and kwargs.get("subok", True) else result
 
 
 def _numpys_code(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
-    """NumPy's code, if the class has its own `__array_ufunc__`, which that code calls."""
+    """NumPy's code, if the class has its own `__array_ufunc__` or `__array_wrap__`, which that code
+    calls.
+    """
     name = function.__name__
-    if not has_own_ufuncs(type(x)) or function in _of_linalg or name in _WITHOUT_UFUNCS:
+    if not has_own_hooks(type(x)) or function in _of_linalg or name in _WITHOUT_UFUNCS:
         return None
     if name not in _ASKING_NO_VALUES and traced(*args, *kwargs.values()):
         return None
@@ -308,7 +313,7 @@ _LIKE_ANOTHER |= dict.fromkeys(_LIKE_ONE_OF_TWO, 0)
 _LIKE_EACH = {"atleast_1d", "atleast_2d", "atleast_3d", "ix_", "meshgrid"}
 
 
-def _like_another(name: str, result: Any, args: Any) -> Any:
+def _like_another(name: str, result: Any, args: Any, made: Callable[..., Any]) -> Any:
     if name in _LIKE_EACH:  # each result has the class of its argument
         results = result if type(result) in (list, tuple) else (result,)
         parts = zip(results, args, strict=True)
@@ -321,8 +326,13 @@ def _like_another(name: str, result: Any, args: Any) -> Any:
     if not is_derived(type(x)):
         return result
     if name == "lstsq":  # the singular values have none
-        return (*_of_class(result[:2], x), *result[2:])
-    return _of_class(result, x)
+        return (*[made(r, x) for r in result[:2]], *result[2:])
+    return made(result, x)
+
+
+def _wrapped(result: Any, x: Any) -> Any:
+    """As functions of `linalg` call the class's own `__array_wrap__`."""
+    return x.__array_wrap__(result) if type(result) is NDArray else result
 
 
 def _of_class(result: Any, x: Any) -> Any:

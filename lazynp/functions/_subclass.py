@@ -62,13 +62,15 @@ class Subclass(NDArray):
         if first is None:
             return done
         wrapped = []
+        asked = method in ("__call__", "outer")  # of reductions, NumPy does not tell the function
         for k, result in enumerate(results):
+            context = (function, inputs, k) if asked else None
             if outs is not None and outs[k] is not None:
-                wrapped.append(outs[k])
+                wrapped.append(_wrapped_out(outs[k], context))
             elif isinstance(result, (Array, np.generic)):
                 scalar = isinstance(result, (Scalar, np.generic))
                 array = _array_of_result(result)
-                wrapped.append(first.__array_wrap__(array, (function, inputs, k), scalar))
+                wrapped.append(first.__array_wrap__(array, context, scalar))
             else:
                 wrapped.append(result)
         return tuple(wrapped) if isinstance(done, tuple) else wrapped[0]
@@ -92,6 +94,12 @@ class Subclass(NDArray):
         self._node = from_host(value)
         if len(state) > 5:
             vars(self).update(state[5])
+
+
+def _wrapped_out(out: Any, context: Any) -> Any:
+    """What a function returns that has stored into `out`: a class may give something else."""
+    own = is_derived(type(out)) and _of_type(type(out), "__array_wrap__") is not _HOOKS[1]
+    return out.__array_wrap__(out, context, False) if own else out
 
 
 def named_alike(x: Any) -> Any:
@@ -173,9 +181,11 @@ def is_derived(kind: Any) -> bool:
     return Subclass in _of_type(kind, "__mro__")
 
 
-def has_own_ufuncs(kind: Any) -> bool:
-    """Whether a class of arrays is a derived one with its own `__array_ufunc__`."""
-    return _of_type(kind, "__array_ufunc__") is not _HOOKS[0] and is_derived(kind)
+def has_own_hooks(kind: Any) -> bool:
+    """Whether a class of arrays is a derived one with its own `__array_ufunc__`, or its own
+    `__array_wrap__`.
+    """
+    return is_derived(kind) and not _has_no_hooks(kind)
 
 
 def _has_no_hooks(kind: Any) -> bool:
@@ -231,9 +241,11 @@ def _kept(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     asked, reads = _asked(name), name in _READING
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if asked is not None and has_own_ufuncs(type(self)):
+        if asked is not None and has_own_hooks(type(self)):
             return asked(self, *args, **kwargs)
         result = _read(function, self, args, kwargs) if reads else function(self, *args, **kwargs)
+        if any(result is x for x in (*args, *kwargs.values())):
+            return result  # `out`
         if kwargs.get("subok") is False:
             return stripped(result)
         if type(result) is Scalar and name in _REDUCTIONS:

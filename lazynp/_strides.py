@@ -77,9 +77,8 @@ def layouts(*arrays: Array) -> list[NDArray]:
         owner = array._owner()
         dummy = owners.get(id(owner))
         if dummy is None:
-            dummy = owners[id(owner)] = owner_layout(
-                owner.aval.shape, owner.aval.dtype, owner._order
-            )
+            dtype = owner.aval.dtype if owner.aval.dtype.names is None else owner.dtype
+            dummy = owners[id(owner)] = owner_layout(owner.aval.shape, dtype, owner._order)
         for step in () if array._base is None else array._path:
             dummy = step.layout(dummy)
         if not writeable(array):

@@ -149,3 +149,18 @@ def test_records_of_numpys_arrays_of_records_write_these() -> None:
     copied = numpy.array([a[0], a[1]])
     copied[1]["x"] = 5
     assert copied.tolist() == [(0, 0), (5, 0)] and a["x"].tolist() == [0, 0]
+
+
+def test_renamed_fields_beside_an_array_of_the_old_names() -> None:
+    def seen_of(m: Any) -> Any:
+        other = m.array([(1, 2), (3, 4)], [("x", "i4"), ("y", "f8")])
+        a = m.ones(2, [("x", "i4"), ("y", "f8")])
+        a.dtype.names = ("p", "q")
+        found = [repr(a[name].flags) for name in "pq"]
+        a["p"][0] = 9
+        a["q"] += 1
+        a[1] = (5, 6)
+        parts = [a, a["p"], a["q"], a[::-1]["q"], a[["q"]], a[0]["p"], a.copy()["p"]]
+        return seen([*parts, m.sort(a, order="p"), other, other["x"], other["y"]]), found
+
+    assert seen_of(np) == seen_of(numpy)

@@ -15,6 +15,7 @@ from lazynp._flush import host_value
 from lazynp._sizes import sized
 from lazynp._strides import in_order, layout, named, writeable
 from lazynp.functions import _assigned, _getset
+from lazynp.functions._construct import asarray
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._integers import normalize_axis_index
 from lazynp.functions._joining import stack
@@ -64,7 +65,7 @@ class ndenumerate:
     """See `numpy.ndenumerate`. The elements are lazy Scalars."""
 
     def __init__(self, arr: Any) -> None:
-        self._array = as_array(arr)
+        self._array = asarray(arr)  # of a masked array, what lies under the mask
         self._indices = ndindex(self._array.shape)
 
     def __iter__(self) -> Iterator[tuple[tuple[int, ...], Any]]:

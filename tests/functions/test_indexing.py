@@ -266,6 +266,8 @@ np.ravel_multi_index(j[:, ::-1] + 1, (9, 9))
 ITERATION = """
 list(np.ndenumerate(s))
 list(np.ndenumerate(e))
+list(np.ndenumerate(np.ma.array([1, 2], mask=[0, 1])))
+list(np.ndenumerate(np.asmatrix([[1, 2]])))
 list(np.ndindex(2, 3))
 np.apply_along_axis(np.sort, 1, b)
 np.apply_along_axis(lambda r: r[::-1] * 2, 0, b)

@@ -91,6 +91,7 @@ from lazynp.functions.indexing import (
     ndenumerate as ndenumerate,
     ndindex as ndindex,
     nditer as nditer,
+    nested_iters as nested_iters,
     nonzero as nonzero,
     piecewise as piecewise,
     place as place,

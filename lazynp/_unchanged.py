@@ -62,7 +62,6 @@ from numpy import (
     memmap as memmap,
     mintypecode as mintypecode,
     nan as nan,
-    nested_iters as nested_iters,
     newaxis as newaxis,
     number as number,
     object_ as object_,

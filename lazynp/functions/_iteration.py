@@ -79,11 +79,17 @@ class ndenumerate:
 def _laid_out(x: Array) -> Any:
     """A private copy of the value, with its axes in the memory order of x's."""
     value, strides = np.asarray(host_value(x._read())), layout(x).strides
+    whole = value.shape
+    if value.size:
+        value = value[tuple([slice(None if s else 1) for s in strides])]  # repeated elements once
     order = _outermost_first(strides)
     memory = np.empty([value.shape[k] for k in order], value.dtype)
     flips = (..., *[slice(None, None, -1 if s < 0 else 1) for s in strides])
     out = memory.transpose(np.argsort(order).astype(int))[flips]
     out[...] = value
+    if out.shape != whole:
+        steps = [s and step for s, step in zip(strides, out.strides, strict=True)]
+        out = np.lib.stride_tricks.as_strided(out, whole, steps)
     out.flags.writeable = writeable(x)
     return out
 
@@ -264,6 +270,40 @@ def _written(op_flags: Any, n: int) -> list[bool]:
     if flags and isinstance(flags[0], str):
         flags = [flags] * n
     return [any(f in ("readwrite", "writeonly") for f in of_one) for of_one in flags]
+
+
+def nested_iters(
+    op: Any,
+    axes: Any,
+    flags: Any = None,
+    op_flags: Any = None,
+    op_dtypes: Any = None,
+    order: Any = "K",
+    casting: Any = "safe",
+    buffersize: int = 0,
+) -> tuple[nditer, ...]:
+    """See `numpy.nested_iters`. Writes reach the Arrays when the first of the iterators ends."""
+    single = not isinstance(op, (list, tuple))
+    arrays = [op] if single else list(op)
+    hosts = [_laid_out(x) if isinstance(x, Array) else x for x in arrays]
+    options = {"flags": flags, "op_flags": op_flags, "op_dtypes": op_dtypes}
+    nested: Any = np.nested_iters
+    iterators = nested(
+        hosts[0] if single else hosts, axes, order=order, casting=casting, buffersize=buffersize,
+        **{k: v for k, v in options.items() if v is not None},
+    )  # fmt: skip
+    written = _written(op_flags, len(hosts))
+    none = [False] * len(hosts)
+    return tuple(
+        [_over(it, arrays, hosts, none if k else written) for k, it in enumerate(iterators)]
+    )
+
+
+def _over(iterator: Any, arrays: list[Any], hosts: list[Any], written: list[bool]) -> nditer:
+    made = object.__new__(nditer)
+    state = {"_arrays": list(arrays), "_hosts": list(hosts), "_written": list(written)}
+    vars(made).update(state, _iterator=iterator, _lent={})
+    return made
 
 
 # -- functions of parts ----------------------------------------------------------------------------

@@ -37,6 +37,7 @@ from lazynp.functions._iteration import (
     ndenumerate,
     ndindex,
     nditer,
+    nested_iters,
 )
 from lazynp.functions._operands import (
     as_array,
@@ -71,9 +72,9 @@ from lazynp.primitives import indexing, reduction, shaping
 
 __all__ = [
     "apply_along_axis", "apply_over_axes", "argwhere", "choose", "compress", "diagonal", "extract",
-    "fill_diagonal", "flatnonzero", "ndenumerate", "ndindex", "nditer", "nonzero", "piecewise",
-    "place", "put", "put_along_axis", "putmask", "ravel_multi_index", "select", "take",
-    "take_along_axis", "trace", "unravel_index", "where",
+    "fill_diagonal", "flatnonzero", "ndenumerate", "ndindex", "nditer", "nested_iters",
+    "nonzero", "piecewise", "place", "put", "put_along_axis", "putmask", "ravel_multi_index",
+    "select", "take", "take_along_axis", "trace", "unravel_index", "where",
 ]  # fmt: skip
 
 

@@ -369,3 +369,49 @@ np.putmask(x, np.arange(6) > 2, x[::-1]); x
         assert isinstance(ours, Exception) == isinstance(numpys, Exception), (program, ours, numpys)
         if not isinstance(numpys, Exception):
             same(ours, numpys, exact=True, where=program)
+
+
+NESTED: dict[str, Any] = {
+    "rows": (lambda np: np.arange(6.0).reshape(2, 3), [[0], [1]]),
+    "columns": (lambda np: np.arange(6.0).reshape(2, 3), [[1], [0]]),
+    "two within": (lambda np: np.arange(24.0).reshape(2, 3, 4), [[1], [0, 2]]),
+    "Fortran's order": (
+        lambda np: np.asfortranarray(np.arange(24.0).reshape(2, 3, 4)),
+        [[1], [2, 0]],
+    ),
+    "transposed": (lambda np: np.arange(6.0).reshape(2, 3).T, [[0], [1]]),
+    "three": (lambda np: np.arange(8.0).reshape(2, 2, 2), [[0], [1], [2]]),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_nested_iterators_read_and_write(name: str) -> None:
+    make, axes = NESTED[name]
+
+    def outcome(np: Any) -> Any:
+        x, found = make(np), []
+        iterators = np.nested_iters(x, axes, flags=["multi_index"], op_flags=["readwrite"])
+        with iterators[0], iterators[-1]:
+            for _ in iterators[0]:
+                for _ in iterators[1] if len(axes) > 2 else [0]:
+                    for y in iterators[-1]:
+                        found.append((iterators[0].multi_index, float(y)))
+                        y[...] = 2 * y + 1
+        return found, x.tolist(), x.strides
+
+    assert outcome(lazynp) == outcome(np)
+
+
+@pytest.mark.parametrize("order", ["C", "F", "K", "A"])
+def test_chunks_of_repeated_elements(order: Any) -> None:
+    def outcome(np: Any) -> Any:
+        made = [
+            np.broadcast_to(np.arange(3), (2, 3)),
+            np.broadcast_to(np.arange(3)[:, None], (3, 2)),
+        ]
+        made += [np.arange(3)[None, :, None], np.broadcast_to(np.array(3), (2, 2))]
+        return [
+            [v.tolist() for v in np.nditer(x, flags=["external_loop"], order=order)] for x in made
+        ]
+
+    assert outcome(lazynp) == outcome(np)

@@ -34,7 +34,7 @@ def to_host(tree: Any) -> Any:
         if isinstance(value, np.generic) and type(tree) is not Scalar:
             return np.asarray(value)  # in NumPy, a 0-d array is not a scalar
         if tree._order is not None or not value.flags.c_contiguous:
-            value = laid_out(value, tree)  # the order of a result is that of the arguments
+            value = laid_out(np.asarray(value), tree)  # results lie as the arguments do
         return _sealed(value)
     if type(tree) in (list, tuple):
         return type(tree)(to_host(t) for t in tree)

@@ -14,6 +14,7 @@ from lazynp._flush import host_value
 from lazynp._node import VALUE
 from lazynp._recorder import staged
 from lazynp._strides import may_write
+from lazynp._values import there
 from lazynp.functions import manipulation
 from lazynp.functions._arguments import converted
 from lazynp.functions._assigned import check_range
@@ -54,14 +55,17 @@ class flatiter:
     def __next__(self) -> Any:
         if self.index >= self.base.size:
             raise StopIteration
+        base, element = self.base, _ABSENT
+        if not staged and (base._base is not None or base._order is not None):
+            element = _present(base, self.index)  # `reshape` would copy
         self.index += 1
-        return getitem(self._flat(), self.index - 1)
+        return getitem(self._flat(), self.index - 1) if element is _ABSENT else element
 
     def __getitem__(self, index: Any) -> Any:
         self.index = 0  # as NumPy's iterator, which starts again
         if type(index) is int and not staged:
             element = _present(self.base, index)
-            if element is not None:
+            if element is not _ABSENT:
                 return element
         lazily = traced(self.base, index)
         if lazily or _is_native(index):
@@ -141,14 +145,23 @@ class flatiter:
         return _compared(operator.ge, self, other)
 
 
+_ABSENT = object()
+
+
 def _present(x: Array, index: int) -> Any:
-    """An element of available memory in C order; else None."""
-    value = x._node[VALUE] if x._base is None and x._order is None else None
+    """An element of available memory, in any order; else `_ABSENT`. A record is a view."""
+    value = x._node[VALUE] if x._base is None else None
+    if type(value) is not np.ndarray:
+        value = there(x._read())
     if type(value) is not np.ndarray or not -value.size <= index < value.size:
-        return None
+        return _ABSENT
     element = value.flat[index]
     aval = AVALS.get(type(element))
-    return None if aval is None or not value.flags.c_contiguous else scalar(element, aval)
+    if aval is not None:
+        return scalar(element, aval)
+    if value.dtype.names is not None:
+        return getitem(x, tuple([int(i) for i in np.unravel_index(index % value.size, x.shape)]))
+    return element if value.dtype.char in "OMmSU" else _ABSENT
 
 
 def _item(x: Any, index: Any) -> Any:

@@ -322,7 +322,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         return
     begins_late(recorder, self, value)
     with write_lock:
-        if aval_of_node(self._node).dtype.kind in "OSUVMm":
+        if aval_of_node(self._node).dtype.kind in "OSTUVMm":
             set_on_host(self, index, value)
             return
         try:

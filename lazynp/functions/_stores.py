@@ -148,7 +148,7 @@ def store_element(self: Array, index: Any, axes: int, value: Any) -> bool:
         if not has_own_node(self):
             return False
         aval = aval_of_node(self._node)
-        if aval.ndim != axes or not on_device(aval.dtype):
+        if aval.ndim != axes or aval.dtype.kind not in "iufcb":
             return False
         if t in _COMPLEX and aval.dtype.kind != "c":
             return False  # an error or a warning, at the user's line

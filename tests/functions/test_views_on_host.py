@@ -143,3 +143,44 @@ def test_parts_of_lazy_arrays_are_lazy() -> None:
     for function in (lazynp.ma.getdata, lazynp.ma.getmaskarray):
         assert type(function(lazynp.arange(3.0))) is lazynp.ndarray
     assert isinstance(lazynp.ma.diag(lazynp.arange(2.0)), numpy.ma.MaskedArray)
+
+
+IN_PLACE: dict[str, tuple[str, Any]] = {
+    "big-endian": (">i4", 7),
+    "long doubles": ("g", 1.5),
+    "strings of any length": ("T", "a" * 40),
+    "text": ("U8", "abc"),
+    "objects": ("O", (1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_one_element_is_stored_in_place(name: str) -> None:
+    """To copy the array for each makes loops quadratic."""
+    dtype, value = IN_PLACE[name]
+    x = lazynp.zeros(100, dtype)
+    for i in range(3):
+        x[i] = value
+    place = numpy.asarray(x).ctypes.data
+    x[50] = value
+    assert numpy.asarray(x).ctypes.data == place
+    assert x[50] == value and x[2] == value and x[49] == numpy.zeros(1, dtype)[0]
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_stores_leave_copies_and_reach_views(name: str) -> None:
+    dtype, value = IN_PLACE[name]
+
+    def outcome(np: Any) -> Any:
+        x = np.zeros(4, dtype)
+        copied, part, backwards = x.copy(), x[1:], x[::-1]
+        x[1] = value
+        part[1] = x[1]
+        backwards[0] = value
+        shown = x
+        x[0] = x[3]
+        taken = x[[0, 1]]
+        x[0], x[2] = x[2], copied[0]
+        return [[str(v) for v in a] for a in (x, copied, part, backwards, shown, taken)]
+
+    assert outcome(lazynp) == outcome(numpy)

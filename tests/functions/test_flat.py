@@ -1,0 +1,63 @@
+"""`x.flat` of arrays in any memory order and of any dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp
+from lazynp.functions._flat import flatiter
+
+ARRAYS = {
+    "floats": "np.arange(6.0).reshape(2, 3)",
+    "big-endian": "np.arange(6, dtype='>i4').reshape(2, 3)",
+    "long doubles": "np.arange(6, dtype='g').reshape(2, 3)",
+    "objects": "np.array([[None, 1, 'x'], [(1, 2), 2.5, np.inf]], object)",
+    "text": "np.array([['a', 'b', 'c'], ['d', 'e', 'ff']])",
+    "dates": "np.arange(6).astype('M8[D]').reshape(2, 3)",
+    "bytes": "np.array([[b'a', b'bb', b'']])",
+}
+ORDERS = ["{}", "({}).T", "np.asfortranarray({})", "({})[::-1, 1:]", "({})[0]"]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", ARRAYS)
+def test_elements_are_numpys(name: str, order: str) -> None:
+    def outcome(np: Any) -> Any:
+        x = eval(order.format(ARRAYS[name]), {"np": np})
+        again = [x.flat[i] for i in range(x.size)] + [x.flat[-1]]
+        found = [*x.flat, *again]
+        return [(str(v), getattr(v, "dtype", type(v))) for v in found]
+
+    assert outcome(lazynp) == outcome(numpy)
+
+
+def test_iteration_sees_what_is_written_meanwhile() -> None:
+    def outcome(np: Any) -> Any:
+        x, found = np.arange(6.0).reshape(2, 3), []
+        for v in x.T.flat:
+            x += 1
+            found.append(float(v))
+        return found
+
+    assert outcome(lazynp) == outcome(numpy)
+
+
+def test_records_are_views() -> None:
+    def outcome(np: Any) -> Any:
+        x = np.zeros((2, 2), "i4, f8")
+        for k, record in enumerate(x.T.flat):
+            record["f0"] = k
+        x.T.flat[1]["f1"] = 7
+        return x.tolist()
+
+    assert outcome(lazynp) == outcome(numpy)
+
+
+def test_an_element_of_a_transposed_array_costs_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = lazynp.array(numpy.eye(1, 600).reshape(30, 20)).T
+    with monkeypatch.context() as patched:
+        patched.delattr(flatiter, "_flat")
+        assert sum(x.flat) == 1 and x.flat[1] == 0

@@ -161,7 +161,7 @@ def _present(x: Array, index: int) -> Any:
         return scalar(element, aval)
     if value.dtype.names is not None:
         return getitem(x, tuple([int(i) for i in np.unravel_index(index % value.size, x.shape)]))
-    return element if value.dtype.char in "OMmSU" else _ABSENT
+    return element
 
 
 def _item(x: Any, index: Any) -> Any:

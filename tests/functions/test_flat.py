@@ -17,6 +17,7 @@ ARRAYS = {
     "objects": "np.array([[None, 1, 'x'], [(1, 2), 2.5, np.inf]], object)",
     "text": "np.array([['a', 'b', 'c'], ['d', 'e', 'ff']])",
     "dates": "np.arange(6).astype('M8[D]').reshape(2, 3)",
+    "strings of any length": "np.array([['a', 'b'], ['c', 'd']], 'T')",
     "bytes": "np.array([[b'a', b'bb', b'']])",
 }
 ORDERS = ["{}", "({}).T", "np.asfortranarray({})", "({})[::-1, 1:]", "({})[0]"]

@@ -190,12 +190,38 @@ class Structure(Elementwise):
             lo + hi + d + max(0, d - 1) * i
             for d, lo, hi, i in zip(x.aval.shape, low, high, interior, strict=True)
         )
+        if self.mesh is not None:
+            x, interior = self._apart(x, value, interior), [0] * x.aval.ndim
+            starts = [max(0, -n) for n in low]
+            limits = [n - max(0, -h) for n, h in zip(x.aval.shape, high, strict=True)]
+            if any(start >= limit for start, limit in zip(starts, limits, strict=True)):
+                return self.splat(value, shape)
+            # where each device has all of x, XLA takes another part of it if an edge is cut
+            x = self.slice(x, starts, limits)
+            low, high = [max(0, n) for n in low], [max(0, n) for n in high]
         return self.op(
             "stablehlo.pad", x, value,
             out=aval_of(shape, x.aval.dtype),
             attrs=f"edge_padding_high = {ints(high)}, edge_padding_low = {ints(low)}, "
             f"interior_padding = {ints(interior)}",
         )  # fmt: skip
+
+    def _apart(self, x: Value, value: Value, interior: Sequence[int]) -> Value:
+        """x with the value between its elements. Where a result is split, XLA loses some elements
+        that such a pad moves apart, or fails to compile it. So each element becomes a short row.
+        """
+        for axis, more in enumerate(interior):
+            *lead, n = x.aval.shape[: axis + 1]
+            tail = x.aval.shape[axis + 1 :]
+            if not more or n < 2:
+                continue
+            rows = self.reshape(x, (*lead, n, 1, *tail))
+            none = [0] * rows.aval.ndim
+            beyond = list(none)
+            beyond[axis + 1] = more
+            row = self.reshape(self.pad(rows, value, none, beyond), (*lead, n * (more + 1), *tail))
+            x = self._rows(row, axis, 0, n * (more + 1) - more)
+        return x
 
     # -- reductions and sorting ----------------------------------------------------------------
 
@@ -226,6 +252,15 @@ class Structure(Elementwise):
         """The value with these axes on each device in full."""
         parts = ["{}" if axis in axes else "{?}" for axis in range(x.aval.ndim)]
         return self.constrained(x, f"#sdy.sharding<@mesh, [{', '.join(parts)}]>")
+
+    def evenly(self, x: Value) -> Value:
+        """The value with axes that the devices do not divide evenly on each device in full. Where
+        XLA splits one of those, it scatters what it has filled the last part up with, or aborts.
+        """
+        if self.mesh is None:
+            return x
+        uneven = [a for a, n in enumerate(x.aval.shape) if n % self.mesh.size]
+        return self.whole(x, uneven) if uneven else x
 
     def constrained(self, x: Value, sharding: str) -> Value:
         """The value, split over the mesh as the text says."""
@@ -424,6 +459,7 @@ class Structure(Elementwise):
             f"index_vector_dim = {index_vector_dim}>"
         )
         scalar = aval_of((), x.aval.dtype)
+        x, indices, updates = map(self.evenly, (x, indices, updates))
         return self.op(
             "stablehlo.scatter", x, indices, updates,
             out=[x.aval],

@@ -19,6 +19,7 @@ import numpy as np
 from lazynp import _graph, _on_devices, _reference, _rounds
 from lazynp._cutsites import LARGE, Gathered, key_of
 from lazynp._entries import at
+from lazynp._errors import InternalError
 from lazynp._form import depth_first
 from lazynp._math_calls import instead_of_math
 from lazynp._node import (
@@ -106,6 +107,8 @@ def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
         recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
         if isinstance(error, MemoryError) and _without_largest(recorder.pending, asked, error):
             return _cut(recorder, asked, reason)
+        if isinstance(error, InternalError) and _each_for_itself(recorder.pending, asked):
+            return _cut(recorder, asked, reason)
         raise
     recorder.worked(size - _work(recorder.pending))
     return plan
@@ -172,6 +175,16 @@ def _without_largest(pending: list[Node], asked: Node | None, error: MemoryError
         where, aval = position(largest[CODE], largest[OFFSET]), largest[OP].aval
         error.add_note(f"the largest array that it needs, {aval}, was recorded at {where}")
     return False
+
+
+def _each_for_itself(pending: list[Node], asked: Node | None) -> bool:
+    """Empty the list, as what is on it fails together, and would fail again: from now on each is
+    computed only for whoever needs it. Returns whether others were on it than are asked for.
+    """
+    needed = set() if asked is None else set(map(id, below(asked)))
+    others = any(id(n) not in needed for n in pending)
+    pending.clear()
+    return asked is not None and others
 
 
 def _size(node: Node) -> int:

@@ -11,7 +11,10 @@ import pytest
 
 import lazynp as np
 from lazynp import _flush
+from lazynp._errors import InternalError
 from lazynp._recorder import local
+from lazynp.lowering import _emit, _spread
+from tests.devices.worker import on_eight
 from tests.helpers import POLICIES, Counted, fresh_start, pending
 
 N = 600
@@ -366,3 +369,29 @@ def test_long_chains_of_views_and_of_operations() -> None:
         exec(compile(source, "<straight>", "exec"), space)
         numpy.testing.assert_array_equal(space["z"], [5_001.0] * 2)
         del z, space
+
+
+@on_eight
+def test_a_program_that_does_not_compile_fails_for_nobody_else() -> None:
+    mesh = np.make_mesh((8,), ("x",))
+    rows = np.NamedSharding(mesh, np.PartitionSpec("x"))
+    x = numpy.linspace(0, 1, 16)
+
+    def broken(*args: Any) -> str:
+        text = _emit.module_text(*args)
+        return text.replace("func.func", "func.funk") if "stablehlo.cosine" in text else text
+
+    good = _spread.module_text
+    _spread.module_text = broken
+    try:
+        fails = np.cos(np.device_put(x, rows))
+        runs = np.device_put(x, rows) + 1
+        assert float(runs.sum()) == (x + 1).sum()
+        for _ in range(2):
+            with pytest.raises(InternalError):
+                fails.sum().item()
+            runs = runs * 2
+            assert numpy.array_equal(numpy.asarray(runs[:2]) / runs[0], (x[:2] + 1) / (x[0] + 1))
+    finally:
+        _spread.module_text = good
+    assert numpy.allclose(numpy.asarray(fails), numpy.cos(x))

@@ -17,6 +17,7 @@ from lazynp._dimensions import count_where_made, table
 from lazynp._flush import host_value
 from lazynp._recorder import local, user_position
 from lazynp._steps import expand_ellipsis
+from lazynp._tree import register_pytree_node
 from lazynp._values import alike
 from lazynp.functions._assigned import assigned
 from lazynp.functions._operands import as_array, broadcast, cast
@@ -37,7 +38,9 @@ class Selection:
     one is a view, and the index.
     """
 
-    __slots__ = ("_made", "_node", "_of", "_recorder", "first", "mask", "spread", "where", "whole")
+    __slots__ = (
+        "_made", "_node", "_of", "_recorder", "first", "mask", "named", "spread", "where", "whole",
+    )  # fmt: skip
     _unsized = _stands_for_traced = True
 
     def __init__(self, whole: Array, mask: Array, first: int = 0, of: Any = None) -> None:
@@ -47,6 +50,7 @@ class Selection:
         self._recorder, self._of = local.recorder, of
         self._made: Array | None = None
         self._node: Any = None  # that of the array when it was made
+        self.named = False  # whether other names may be for it, which a write would have to reach
 
     @property
     def written(self) -> bool:
@@ -177,7 +181,7 @@ class Selection:
         made: Any = self._of[0].array()[self._of[1]] if self._of is not None else self._array()
         if local.recorder is self._recorder:
             self._made, self._node = made, made._read()
-        elif self._of is None:
+        if self.named or local.recorder is not self._recorder and self._of is None:
             made._flags = {"readonly": _refusal}
         return made
 
@@ -195,6 +199,10 @@ class Selection:
             order = (*range(1, self.first + 1), 0, *range(self.first + 1, out.ndim))
             out = shaping.transpose(out, permutation=order)
         return out
+
+    def _lazynp_taken_apart(self) -> Any:
+        """What loops and branches carry of it. After a write, that is the array."""
+        return self.array() if self.written else Selected(self.whole, self.mask, self.first)
 
     def unknown(self, *_: Any, **__: Any) -> Any:
         """Raise the error that says the mask has no value, at the line that selects."""
@@ -220,6 +228,8 @@ class Selection:
 
     def changed_by(self, function: Callable[..., Any], other: Any) -> Any:
         """`self += other`, and the like."""
+        if self.named:
+            raise _refusal()
         if self._made is None and self._of is None:
             out = function(self, other)
             if local.recorder is not self._recorder:
@@ -241,10 +251,31 @@ class Selection:
         return f"<{self.dtype} elements of {self.whole.aval}, selected by a traced mask>"
 
 
+class Selected:
+    """What a selection holds, as a tree. After a loop or branch, it is of another one: which arrays
+    of Python's that would be is not known, so it must not be written.
+    """
+
+    __slots__ = ("first", "mask", "whole")
+
+    def __init__(self, whole: Any, mask: Any, first: int) -> None:
+        self.whole, self.mask, self.first = whole, mask, first
+
+    def _lazynp_together(self) -> Selection:
+        made = Selection(self.whole, self.mask, self.first)
+        made.named = True
+        return made
+
+
+register_pytree_node(
+    Selected, lambda x: ((x.whole, x.mask), x.first), lambda first, parts: Selected(*parts, first)
+)
+
+
 def _refusal(*_: Any) -> BaseException:
     return TypeError(
         "x[mask] cannot be written while the mask is only traced: copy it first "
-        "(y = x[mask].copy(), y[i] = ...), or assign to x[mask] itself"
+        "(y = x[mask].copy(), y[i] = ...), assign to x[mask] itself, or write y = y * 2 for y *= 2"
     )
 
 

@@ -27,7 +27,7 @@ from lazynp.transforms.control._growing import Growth
 from lazynp.transforms.control._joining import apart, lossy, mixed, settles
 from lazynp.transforms.control._known import python_number
 from lazynp.transforms.control._places import MOST, Place, Whole, arrays_in
-from lazynp.transforms.control._records import Record, closed, is_frozen, opened
+from lazynp.transforms.control._records import Record, closed, is_frozen, name_twice, opened
 from lazynp.transforms.control._sharing import Group, containers, is_merged, made_here, note_merged
 from lazynp.transforms.control._starts import Blank, Enlarged, Read, Recast, cast
 from lazynp.transforms.control._state import (
@@ -235,6 +235,8 @@ class Carry:
             self.fixed.add(n)
             self.values[n] = self.objects.pop(n)
             raise Again
+        if type(start) is not Record:  # what a mask selects, which nobody may write
+            return closed(v)
         if not (self.least or n in self.alone or is_frozen(start)):
             raise OtherType(f"line {self.line}: `{n}` ({_shown(start)}) may change, or stay")
         others = [m for m in self.names if m != n and value_of(self.cells[m]) is v]
@@ -438,6 +440,7 @@ class Carry:
     def finish(self, results: dict[str, Any], some: bool) -> None:
         """Bind the results. some: the loop has had rounds."""
         bind_all(self.cells.values(), self.before)
+        name_twice(tuple(self.objects.values()))
         others = [self.enlarged.get(n, self.values[n]) for n in self.names
                   if n not in self.private | self.kept]  # fmt: skip
         before = [x for v in others for x in tree_flatten(v)[0] if is_array(x)]

@@ -53,6 +53,7 @@ from lazynp.transforms.control._joining import (
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import check_with_message, raised
 from lazynp.transforms.control._places import new_places, noting
+from lazynp.transforms.control._records import name_twice, put_together, taken_apart
 from lazynp.transforms.control._sharing import (
     Group,
     apart_from,
@@ -245,18 +246,14 @@ def _decided(
     let_go(private, {*names, *dead}, sides)
     refuse_aliases(sides, cells, names, written, line)
     made, optional = sides[0].made | sides[1].made, optional_of(then, other)
-    plan = [
-        _joined(
-            n,
-            a,
-            b,
-            line,
-            made | alone.get(n, set()),
-            n in optional or maybe,
-            getattr(cells.get(n), "of", None),
-        )
-        for n, a, b in zip([_VALUE, *names], *(s.described for s in sides), strict=True)
-    ]
+    plan = []
+    for n, v, w, *both in zip([_VALUE, *names], *(s.values for s in sides),
+                              *(s.described for s in sides), strict=True):  # fmt: skip
+        pair = [(v, [], [])] * 2 if v is w else both
+        if v is not w:
+            name_twice((v, w))
+        theirs, of = made | alone.get(n, set()), getattr(cells.get(n), "of", None)
+        plan.append(_joined(n, *pair, line, theirs, n in optional or maybe, of))
     wanted = [slot for part in plan for slot in part[1]]
     programs = [_aligned(s.program, [(slot[k], slot[2]) for slot in wanted], s.count)
                 for k, s in enumerate(sides)]  # fmt: skip
@@ -318,7 +315,7 @@ def _staged(
         values.extend(map(value_of, [*known, *found]))
         handles = local.recorder.handles  # type: ignore[attr-defined]
         made.update(made_here(values))
-        for v in values:
+        for v in map(taken_apart, values):
             parts = [] if v is UNBOUND else tree_flatten(v)[0]
             places: list[Any] = []
             for x in parts:
@@ -415,7 +412,8 @@ def _joined(
     merged = [note_merged(v, line, group, False, made | both) for v in (a, b)]
 
     def rebuild(handles: Any) -> Any:
-        out = tree_unflatten(tree, [x if fixed else next(handles) for fixed, x in parts])
+        leaves = [x if fixed else next(handles) for fixed, x in parts]
+        out = put_together(tree_unflatten(tree, leaves))
         if any(merged):
             note_merged(out, line, group, True, both)
         else:

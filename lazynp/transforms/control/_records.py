@@ -32,6 +32,9 @@ register_pytree_node(
 
 def closed(x: Any) -> Any:
     """The record of an object, or x itself if it is none that a loop can carry."""
+    close = getattr(type(x), "_lazynp_taken_apart", None)
+    if close is not None:
+        return close(x)
     names = _fields(type(x))
     if names is None:
         return x
@@ -55,12 +58,38 @@ def closed(x: Any) -> Any:
 def opened(x: Any) -> Any:
     """An object that holds this, or x itself if it is no record."""
     if type(x) is not Record:
-        return x
+        return x._lazynp_together() if hasattr(type(x), "_lazynp_together") else x
     made = object.__new__(x.kind)
     values = {**x.parts, **{name: value for name, _, value in x.fixed}}
     for name in _fields(x.kind) or ():
         object.__setattr__(made, name, values[name])
     return made
+
+
+def taken_apart(x: Any) -> Any:
+    """x with what holds arrays in place of what masks select, also in tuples."""
+    if type(x) is tuple:
+        parts = tuple([taken_apart(part) for part in x])
+        return x if all(a is b for a, b in zip(x, parts, strict=True)) else parts
+    close = getattr(type(x), "_lazynp_taken_apart", None)
+    return x if close is None else close(x)
+
+
+def name_twice(x: Any) -> None:
+    """After a loop or branch, other variables may stand for what masks select in x."""
+    for part in x if type(x) is tuple else (x,):
+        if type(part) is tuple:
+            name_twice(part)
+        elif hasattr(type(part), "_lazynp_taken_apart"):
+            part.named = True
+
+
+def put_together(x: Any) -> Any:
+    """The converse."""
+    if type(x) is tuple:
+        parts = tuple([put_together(part) for part in x])
+        return x if all(a is b for a, b in zip(x, parts, strict=True)) else parts
+    return x._lazynp_together() if hasattr(type(x), "_lazynp_together") else x
 
 
 def is_frozen(x: Record) -> bool:

@@ -334,6 +334,17 @@ def number_of(size: Size) -> Scalar:
     return found
 
 
+def as_number(x: Any) -> Any:
+    """x, or the number that it is, if it is a size."""
+    return number_of(x) if type(x) is Size else x
+
+
+def sized(x: Any) -> Any:
+    """x, or the size that it stands for, if it is the number of one."""
+    sizes = table() if isinstance(x, Scalar) else None
+    return x if sizes is None else sizes.by_node.get(id(x._read()), x)
+
+
 def as_operand(x: Dim) -> Any:
     """A place in an axis as an operand of a primitive."""
     return scalar_of(x) if type(x) is Size else x

@@ -344,7 +344,7 @@ def empty_or_not(x: Any) -> Any:
 
 
 UNKNOWN = {
-    "if": conditional, "if size": empty_or_not, "len": len, "int": lambda x: int(x.shape[0]),
+    "if": conditional, "if size": empty_or_not, "len": len,
     "range": lambda x: list(range(x.shape[0])), "iteration": list,
 }  # fmt: skip
 

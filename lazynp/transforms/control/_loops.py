@@ -15,6 +15,7 @@ from types import CodeType
 from typing import Any
 
 from lazynp._array import Array, NDArray
+from lazynp._dimensions import sized
 from lazynp._positions import position
 from lazynp._recorder import user_position
 from lazynp._tree import tree_flatten
@@ -142,7 +143,9 @@ def _staged_for(
             )
             return after
         if ends is None:
-            return counted(low, high, step, given)
+            ends_at = sized(high)
+            own = None if ends_at is high else True
+            return counted(sized(low), ends_at, step, given, preserve=own)
         return counted_loop(low, high, step, given, going=going)
 
     carry.finish(_settled(carry, loop), not undecided(rounds.length))

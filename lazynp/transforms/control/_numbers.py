@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, new_scalar
-from lazynp._dimensions import is_unsized
+from lazynp._dimensions import as_number, is_unsized
+from lazynp._sizes import Size
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._stage import weak_aval
@@ -63,6 +64,8 @@ def _counts(x: Any) -> bool:
 
 def _int(*args: Any, **kwargs: Any) -> Any:
     x = args[0] if len(args) == 1 and not kwargs else None
+    if type(x) is Size:
+        return x
     if not undecided(x) or x is None or x.size != 1 or x.dtype.kind not in "biuf":
         return int(*args, **kwargs)
     return _whole(_element(x), "int()")
@@ -82,13 +85,15 @@ def _whole(x: Any, what: str) -> Any:
 
 def _len(*args: Any) -> Any:
     x: Any = args[0] if len(args) == 1 else None
+    if isinstance(x, Array) and x.ndim and type(x.shape[0]) is Size:
+        return x.shape[0]
     if not is_unsized(x) or not x.ndim or not undecided(size := x.shape[0]):
         return len(*args)
     return pythons(size, _INT)
 
 
 def _float(*args: Any) -> Any:
-    x = args[0] if len(args) == 1 else None
+    x = as_number(args[0]) if len(args) == 1 else None
     if not undecided(x) or x is None or x.size != 1 or x.dtype.kind not in "biuf":
         return float(*args)
     return pythons(_element(x), _FLOAT)
@@ -124,6 +129,7 @@ def _extremum(function: Any, better: str) -> Any:
                 kwargs = {k: v for k, v in kwargs.items() if k == "key" or len(args) == 1}
             elif (found := extreme(given, better == "greater")) is not None:
                 return found
+        args = tuple(map(as_number, args))
         key = kwargs.get("key")
         if key is not None and len(args) > 1 and len(kwargs) == 1:
             return _best(better, args, operators[0].call(key), function)

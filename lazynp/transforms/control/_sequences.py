@@ -4,6 +4,7 @@ combinations.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import NDArray, new_array
+from lazynp._dimensions import as_number, sized
 from lazynp._node import leaf
+from lazynp._sizes import Size, largest, smallest
 from lazynp.primitives import elementwise
 from lazynp.transforms.control._calls import call
 from lazynp.transforms.control._state import CannotStage, may_change, pythons, session, undecided
@@ -26,7 +29,9 @@ class Rounds:
         self, first: Any, step: int, length: Any, item: Callable[[Any], Any], stop: Any = None
     ) -> None:
         self.first, self.step, self.length, self.item = first, step, length, item
-        self.stop = first + length if stop is None and step == 1 else stop
+        if stop is None and step == 1:  # a size stays one
+            stop = length if type(first) is int and not first else first + length
+        self.stop = stop
 
     def __iter__(self) -> Iterator[Any]:
         if undecided(self.length):
@@ -73,7 +78,7 @@ def rounds_of(x: Any) -> Rounds | None:
     if type(x) is range:
         return Rounds(x.start, x.step, len(x), _itself)
     if isinstance(x, NDArray) and type(x) is NDArray and x.ndim:
-        return Rounds(0, 1, x.shape[0], lambda i: x[i])
+        return Rounds(0, 1, as_number(x.shape[0]), lambda i: x[i])
     if session.strict is not None and type(x) in (list, tuple) and len(x) > SHORT:
         return _of_numbers(x)
     return None
@@ -118,6 +123,8 @@ def sequence(function: Any) -> Any:
 
 
 def _range(*args: Any) -> Any:
+    if any(type(x) is Size for x in args) and all(type(x) in (int, Size) for x in args[2:]):
+        return _of_sizes(*args)
     if not any(map(undecided, args)) or not 1 <= len(args) <= 3:
         return range(*args)
     given: tuple[Any, ...] = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
@@ -138,6 +145,16 @@ def _range(*args: Any) -> Any:
     return Rounds(start, step, elementwise.maximum(length, 0), _itself)
 
 
+def _of_sizes(*args: Any) -> Any:
+    """A range between bounds one of which is a size at least."""
+    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+    if type(step) is int and step and all(type(b) in (int, Size) for b in (start, stop)):
+        distance = stop - start if step > 0 else start - stop
+        length = largest((distance + (abs(step) - 1)) // abs(step), 0)
+        return Rounds(as_number(start), step, as_number(length), _itself, as_number(stop))
+    return _range(*map(as_number, (start, stop, step)))
+
+
 def _enumerate(x: Any, start: Any = 0) -> Any:
     given = rounds_of(x)
     if given is None:
@@ -150,11 +167,12 @@ def _enumerate(x: Any, start: Any = 0) -> Any:
 
 def _zip(*xs: Any) -> Any:
     given = [rounds_of(x) for x in xs]
-    if not xs or None in given or any(undecided(r.length) for r in given if r):
+    lengths = [sized(r.length) for r in given if r]
+    if not xs or None in given or any(map(undecided, lengths)):
         return zip(*xs)
     items = [r.plain() for r in given if r]
-    made = Rounds(0, 1, min(int(r.length) for r in given if r),
-                  lambda k: tuple(item(k) for item in items))  # fmt: skip
+    length = functools.reduce(smallest, [n if type(n) is Size else int(n) for n in lengths])
+    made = Rounds(0, 1, as_number(length), lambda k: tuple(item(k) for item in items))
     made.listed = all(r.listed for r in given if r)
     return made
 

@@ -12,7 +12,7 @@ from lazynp._flush import host_value
 from lazynp._later import is_of_numpys_class
 from lazynp._node import is_tracer
 from lazynp._values import knowable
-from lazynp.functions._host import host_call, to_host
+from lazynp.functions._host import host_call, to_device, to_host
 from lazynp.functions._operands import as_array
 from lazynp.primitives import elementwise
 
@@ -26,6 +26,14 @@ OPERATORS = {
 }  # fmt: skip
 
 COMPARES = {"equal": operator.eq, "not_equal": operator.ne}
+_ORDERS = {
+    "less": operator.lt, "less_equal": operator.le,
+    "greater": operator.gt, "greater_equal": operator.ge,
+}  # fmt: skip
+_BY_PYTHON = {
+    **COMPARES, **_ORDERS,
+    "divmod": divmod, "floor_divide": operator.floordiv, "remainder": operator.mod,
+}  # fmt: skip
 
 
 def compared(compare: Any, function: Any, x: Any, y: Any) -> Any:
@@ -69,6 +77,36 @@ def yielded(name: str, x: Any, y: Any) -> Any:
 
 def is_traced(node: Any) -> bool:
     return is_tracer(node) or not knowable(node)
+
+
+def by_python(name: str, x: Any, y: Any) -> Any:
+    """What an operator gives of a scalar and an object that NumPy knows nothing of, None elsewhere.
+
+    NumPy's scalars become Python's numbers then, and the object's own method decides. Sums and
+    products of objects come to the same. Comparisons do not, because a ufunc makes bools of their
+    results; there is no `divmod` of objects, and complex numbers have no remainder.
+    """
+    function = _BY_PYTHON.get(name)
+    if function is None:
+        return None
+    number, other = (x, y) if type(x) is Scalar else (y, x)
+    if type(number) is not Scalar or not _is_one_object(other) or is_traced(number._read()):
+        return None
+    values = [host_value(v._read()) if v is number else v for v in (x, y)]
+    return (to_device(function(*values)),)
+
+
+_ARRAYS = ("__array__", "__array_ufunc__", "__array_interface__", "__array_struct__", "__dlpack__")
+
+
+def _is_one_object(x: Any) -> bool:
+    kind = type(x)
+    if kind in (int, float, bool, complex, list, tuple, str) or isinstance(x, (Array, np.generic)):
+        return False
+    if kind.__module__.startswith("lazynp") or any([hasattr(kind, name) for name in _ARRAYS]):
+        return False
+    made = np.asarray(x)
+    return made.dtype == object and not made.ndim
 
 
 def is_square_of_bools(x: Any, y: Any) -> bool:

@@ -46,6 +46,7 @@ from lazynp.functions._operands import (
 from lazynp.functions._operator_cases import (
     COMPARES,
     OPERATORS,
+    by_python,
     compared,
     defers,
     included,
@@ -158,6 +159,8 @@ class ufunc(Methods):
                 return yielded(self.__name__, x, y)
             if product and (many := repeated(x, y)) is not None:
                 return many
+            if (found := by_python(self.__name__, x, y)) is not None:
+                return found[0]
             if compare is None:
                 return self._as_operator(x, y)
             return compared(compare, self._as_operator, x, y)

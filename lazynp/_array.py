@@ -64,6 +64,7 @@ VIEWED = "viewed"  # other views prevented a store in place: views made from now
 class Array(Declarations):
     """The base class of `NDArray` (NumPy's array) and `Scalar`, with everything they share."""
 
+    __module__ = "numpy"  # SymPy looks for a class of NumPy's among those of a value
     # _flags: None, or unusual properties ("readonly": True, False, "always": nothing makes it
     # writeable, or what makes the error of a write); _order: see `_strides`
     __slots__ = ("_node", "_base", "_path", "_seen", "_flags", "_order", "__weakref__")
@@ -244,8 +245,7 @@ class _KindOfArray(ABCMeta):
     def __instancecheck__(cls, instance: Any) -> bool:
         kind = type(instance)
         return (
-            kind is cls
-            or type.__subclasscheck__(cls, kind)
+            type.__subclasscheck__(cls, kind)
             or (cls is NDArray and isinstance(instance, np.ndarray))
             or passes_for(instance, cls)
         )

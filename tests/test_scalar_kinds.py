@@ -38,6 +38,12 @@ def test_hasattr(name: str) -> None:
     assert {n: hasattr(ours, n) for n in asked} == {n: hasattr(theirs, n) for n in asked}
 
 
+def test_a_class_of_numpys_is_among_the_classes() -> None:
+    """SymPy looks for one; otherwise it takes a scalar for an array of arrays, without an end."""
+    for x in (np.arange(3), np.arange(3)[1], np.array(2.5), np.linspace(0, 1, 3).sum()):
+        assert any(kind.__module__ == "numpy" for kind in type(x).__mro__)
+
+
 @pytest.mark.parametrize("name", list(SCALARS))
 def test_abstract_classes(name: str) -> None:
     ours, theirs = SCALARS[name](np), SCALARS[name](numpy)

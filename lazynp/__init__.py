@@ -64,6 +64,7 @@ from lazynp.functions._casts import bind_in as _bind_dtypes_in
 from lazynp.functions._dispatch import make_overridable as _make_overridable
 from lazynp.functions._json import hook as _hook_json
 from lazynp.functions._numpys_classes import hook as _hook_classes
+from lazynp.functions._packages import hook as _hook_packages
 from lazynp.functions._pandas import hook as _hook_pandas
 from lazynp.functions._superlu import hook as _hook_superlu
 from lazynp.functions._ufunc import ufunc as ufunc
@@ -295,6 +296,7 @@ __all__ += _numpy.__all__
 _make_overridable(globals(), _numpy)
 _hook_json()
 _hook_pandas()
+_hook_packages()
 _hook_superlu()
 _hook_classes(_numpy.matrix, _numpy.memmap, _numpy.recarray)
 

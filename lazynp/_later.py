@@ -58,6 +58,7 @@ array_api_compat: Any = Later("array_api_compat")
 # By module: functions that look whether an argument is a `numpy.ndarray`, and then convert it.
 # Others of these modules pass such an argument to C code that takes no other array.
 ONLY_NUMPYS: dict[str, set[str]] = {
+    "numpy.testing._private.utils": {"assert_almost_equal", "assert_equal"},
     "pandas.core.algorithms": {"_ensure_arraylike", "factorize"},
     "pandas.core.common": {"is_bool_indexer"},
     "pandas.core.dtypes.common": {"is_array_like_deprecate_non_pandas"},

@@ -288,3 +288,13 @@ def test_numba() -> None:
     with np.writable(x := GRID.copy()) as memory:
         numba.njit(lambda m: m.fill(1.0))(memory)
     assert x.sum() == 6.0
+
+
+def test_functions_of_numpys_testing_compare_lazy_arrays() -> None:
+    x, y = np.arange(3.0), np.arange(3.0)[::-1]
+    for same in (numpy.testing.assert_equal, numpy.testing.assert_almost_equal):
+        same(x, np.arange(3.0))
+        same(numpy.arange(3.0), x)
+        same([x, x], [numpy.arange(3.0), x])
+        with pytest.raises(AssertionError, match="Mismatched elements: 2 / 3"):
+            same(x, y)

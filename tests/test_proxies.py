@@ -178,3 +178,27 @@ def test_isinstance_of_what_has_no_array() -> None:
     assert not isinstance(Liar(), lazynp.ndarray)
     assert not isinstance(lazynp.float64(1), lazynp.ndarray)
     assert not isinstance(lazynp.arange(3).sum(), lazynp.ndarray)
+
+
+class Bicomplex:
+    """One object for NumPy, which calls its methods and lets it wrap their results."""
+
+    def __init__(self, a: complex, b: complex = 0) -> None:
+        self.a, self.b = a, b
+
+    def cos(self) -> Bicomplex:
+        return Bicomplex(self.a * 2, self.b)
+
+    def __mul__(self, other: Any) -> Bicomplex:
+        return Bicomplex(self.a * (other.a if isinstance(other, Bicomplex) else other), self.b)
+
+    @staticmethod
+    def __array_wrap__(array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        held = array.item() if isinstance(array, np.ndarray) else array
+        return held if isinstance(held, Bicomplex) else Bicomplex(held)
+
+
+def test_an_object_that_wraps_results_and_is_no_array() -> None:
+    for xp in (lazynp, np):
+        found = [xp.cos(Bicomplex(3.0, 1)), xp.multiply(Bicomplex(3.0, 1), 2.0)]
+        assert [(type(x), x.a, x.b) for x in found] == [(Bicomplex, 6.0, 1)] * 2

@@ -100,6 +100,13 @@ def _wraps(kind: type) -> bool:
     return not hasattr(kind, "__dlpack__")
 
 
+def _is_wrapper(kind: type) -> bool:
+    """Whether it stands for an array that it holds. (NumPy takes others for one object, whose
+    methods it calls: `np.cos(x)` is `x.cos()`.)
+    """
+    return hasattr(kind, "__array__") and _wraps(kind)
+
+
 def wrapped(x: Any, result: Any, of_ufunc: bool) -> Any:
     """What an object makes of the result of a function that it was given to."""
     if not isinstance(result, Array) or not _wraps(type(x)):
@@ -142,7 +149,7 @@ def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) 
         done = x.__array_ufunc__(function, method, *inputs, **options)
         if done is not NotImplemented:
             return done
-    given = [_Wrapping(x, function, inputs) if _wraps(type(x)) else x for x in inputs]
+    given = [_Wrapping(x, function, inputs) if _is_wrapper(type(x)) else x for x in inputs]
     try:
         return by_numpy(getattr(function._numpy, method), given, options)
     except TypeError as error:

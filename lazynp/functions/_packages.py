@@ -132,7 +132,7 @@ def _is_changed(before: Any, after: Any) -> bool:
 def _change(module: Any) -> None:
     """The functions of a module of a package, and the methods of its classes."""
     root = module.__name__.partition(".")[0]
-    if any(x is sys.modules["lazynp"] for x in vars(module).values()):  # see `_script.install`
+    if _runs_on_ours(module):
         return
     for name, member in list(vars(module).items()):
         if isinstance(member, type):
@@ -143,10 +143,23 @@ def _change(module: Any) -> None:
 
 
 def _change_some(module: Any) -> None:
-    for name in SOME[module.__name__]:
-        function = getattr(module, name, None)
-        if function is not None and function not in _made:
+    if _runs_on_ours(module):
+        return
+    made = {id(vars(module).get(name)) for name in SOME[module.__name__]} - {id(None)}
+    for name, function in list(vars(module).items()):  # by all of its names
+        if id(function) in made and function not in _made:
             setattr(module, name, taking_numpys(function, True))
+
+
+def _runs_on_ours(module: Any) -> bool:
+    """Whether it gets lazynp for NumPy, as a package that is not installed but lies in a folder."""
+    names = vars(module)
+    return any([x is sys.modules["lazynp"] for x in names.values()]) or any(
+        [gets_lazynp(names) for gets_lazynp in on_lazynp]
+    )
+
+
+on_lazynp: list[Any] = []  # tell it of a module's namespace, while `_script.install` is in effect
 
 
 def _is_to_change(member: Any, root: str) -> bool:
@@ -181,4 +194,4 @@ def _changed_member(member: Any, root: str) -> Any:
     return type(member)(taking_numpys(function))
 
 
-__all__ = ["SOME", "WHOLE", "hook", "taking_numpys"]
+__all__ = ["SOME", "WHOLE", "hook", "on_lazynp", "taking_numpys"]

@@ -226,6 +226,32 @@ def test_a_package_that_runs_on_lazynp_itself_is_left_alone(package: Any) -> Non
     assert module.f(np.arange(3)) is np.ndarray
 
 
+def test_a_package_in_a_folder_of_the_users_is_left_alone(package: Any) -> None:
+    names = "import numpy\ndef f(x):\n    return type(x)"
+    was = len(_packages.on_lazynp)
+    np.install()
+    try:
+        module = type(sys)("nlopt.own")
+        exec(names, vars(module) | {"__file__": "/home/somebody/nlopt/own.py"}, vars(module))
+        module.__file__ = "/home/somebody/nlopt/own.py"
+        _packages._change(module)
+        assert not hasattr(vars(module)["f"], "__wrapped__")
+    finally:
+        np.uninstall()
+    assert len(_packages.on_lazynp) == was
+
+
+def test_some_functions_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_packages.SOME, "somewhere", ("f", "missing"))
+    module = type(sys)("somewhere")
+    exec("def f(x):\n    return x\nother = f\ndef g(x):\n    return x", vars(module))
+    names, x = vars(module), np.arange(3)
+    _packages._change_some(module)
+    assert names["f"] is names["other"]
+    assert type(names["f"](x)) is numpy.ndarray  # not ours again: the package goes on with it
+    assert names["g"](x) is x
+
+
 def test_the_tables_name_no_package_twice() -> None:
     assert len(set(WHOLE)) == len(WHOLE)
     assert not {name.partition(".")[0] for name in SOME} & set(WHOLE)

@@ -8,8 +8,10 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as _np
 import numpy.testing as _numpy
 
+from lazynp._array import Array as _Array
 from lazynp.functions._host import to_host as _to_host
 
 if TYPE_CHECKING:
@@ -19,12 +21,28 @@ __all__ = list(_numpy.__all__)
 
 
 def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    by_elements = function.__name__ not in _BY_EQUALITY
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
+        if by_elements:
+            args = tuple([_elements(x) for x in args])
+            kwargs = {name: _elements(x) for name, x in kwargs.items()}
         return function(*_to_host(args), **_to_host(kwargs))
 
     return call
+
+
+_BY_EQUALITY = {"assert_", "assert_almost_equal", "assert_equal", "print_assert_equal"}
+
+
+def _elements(x: Any) -> Any:
+    """The lazy array that an object's `__array__` gives, which NumPy refuses to take."""
+    if isinstance(x, (_np.ndarray, _np.generic, type)) or not hasattr(type(x), "__array__"):
+        return x
+    made = x.__array__()
+    return made if isinstance(made, _Array) else x
 
 
 _COMPARE = {

@@ -313,3 +313,41 @@ def added_in_place(np_: Any) -> Any:
 def test_an_operator_in_place_with_a_class_that_gives_its_own() -> None:
     kinds = [added_in_place(np_) for np_ in (numpy, np)]
     assert kinds[0] == kinds[1] == (True, True, [1.0, 2.0, 3.0])
+
+
+def holding(np: Any) -> Any:
+    """A class that holds an array of this module's, with methods of arrays, as ASE's `Cell`."""
+
+    class Holding:
+        def __init__(self, values: Any) -> None:
+            self.array = np.asarray(values)
+
+        def __array__(self, dtype: Any = None, copy: Any = False) -> Any:
+            return np.array(self.array, dtype=dtype, copy=copy)
+
+        def sum(self, **_: Any) -> Any:
+            return "its own sum"
+
+        def dot(self, other: Any) -> Any:
+            return "its own dot"
+
+    return Holding
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "np.array(h, copy=False)", "np.array(h)", "np.asarray(h, int)",
+        "np.asarray(h, copy=False)", "np.dot(h, h)", "np.dot(h, [1, 2])", "np.dot([1, 2], h)",
+        "np.vdot(h, h)", "np.inner(h, h)", "np.sum(h)", "np.where(h, 1, 0)",
+        "np.concatenate([h, h])", "np.linalg.det(h)",
+        "np.testing.assert_allclose(h, [[1, 2], [3, 4]])",
+        "np.testing.assert_array_equal([[1, 2], [3, 4]], h)",
+    ],
+)  # fmt: skip
+def test_objects_whose_array_is_of_the_namespace(form: str) -> None:
+    found = []
+    for xp in (np, numpy):
+        out = eval(form, {"np": xp, "h": holding(xp)([[1, 2], [3, 4]])})
+        found.append(out if out is None or isinstance(out, str) else numpy.asarray(out).tolist())
+    assert found[0] == found[1]

@@ -156,6 +156,8 @@ def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, nd
             if isinstance(object, Record)
             else from_foreign(object, lazily=copy is not False)
         )
+        if copy is False:
+            object = _lent(object)
         if isinstance(object, Array):
             return _from_array(object, dtype, copy, order)
     if copy is False:
@@ -178,6 +180,19 @@ def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, nd
     if order == "A" and not value.flags.fnc or order == "C":
         return out
     return in_order(out, order_of_strides(value))
+
+
+def _lent(x: Any) -> Any:
+    """The lazy array that an object's `__array__` gives where it may not copy, which NumPy refuses
+    to take; otherwise the object.
+    """
+    if isinstance(x, (np.ndarray, np.generic)) or not hasattr(type(x), "__array__"):
+        return x
+    try:
+        made = x.__array__(copy=False)
+    except (TypeError, ValueError):  # NumPy says what is wrong
+        return x
+    return made if isinstance(made, Array) else x
 
 
 def _sealed(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

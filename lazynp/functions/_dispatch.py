@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -114,6 +114,8 @@ def make_overridable(namespace: dict[str, Any], reference: Any) -> None:
 
 def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
     computes_first = function.__name__ in _COMPUTING_FIRST
+    # NumPy's functions in C call no methods of their arguments
+    in_c = isinstance(reference._implementation, BuiltinFunctionType)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -139,6 +141,7 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
             name = function.__name__
             of_ufunc = name in _OF_UFUNCS and takes_ufuncs(operand)
             has = of_ufunc or hasattr(operand, _METHODS.get(name, name))
+            has = has and not (in_c and hasattr(operand, "__array__"))
             if not args or args[0] is not operand or not has:
                 if not hasattr(operand, "__array__"):
                     return _as_any_object(function, args, kwargs)

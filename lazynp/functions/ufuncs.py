@@ -116,9 +116,10 @@ def _modf(x: Any) -> tuple[Any, Any]:
         return host_call(np.modf, array if array.dtype.kind != "c" else np.empty(0, array.dtype))
     if array.dtype.kind in "biu":  # in the floating dtype that holds them, float16 first
         array = apply(e.convert, array, dtype=resolve_dtypes(np.modf, (array.dtype, None, None))[0])
-    whole = trunc(array)
-    part = where_(isinf(array), 0.0, subtract(array, whole))
-    return copysign(part, array), whole
+    whole, sign = trunc(array), copysign(1.0, array)
+    # of the distances: a zero gets its sign, and the slope stays 1, as copysign's at 0 is not
+    part = where_(isinf(array), 0.0, subtract(multiply(sign, array), absolute(whole)))
+    return multiply(sign, part), whole
 
 
 def where_(c: Any, x: Any, y: Any) -> Any:

@@ -53,6 +53,17 @@ def test_complex_jacobians() -> None:
         jacrev(lambda z: np.abs(z), holomorphic=True)(z)
 
 
+def test_the_fraction_of_a_number_has_slope_one_at_whole_numbers_too() -> None:
+    x = np.array([-2.0, -1.0, -0.0, 0.0, 1.0, 2.5, -2.5])
+    ones = numpy.ones(7)
+    for slope in (grad(lambda x: np.modf(x)[0].sum()), jit(grad(lambda x: np.modf(x)[0].sum()))):
+        numpy.testing.assert_array_equal(slope(x), ones)
+    for f in (np.modf, jit(np.modf)):
+        got, want = numpy.asarray(f(x)[0]), numpy.modf(numpy.asarray(x))[0]
+        numpy.testing.assert_array_equal(got, want)
+        numpy.testing.assert_array_equal(numpy.signbit(got), numpy.signbit(want))
+
+
 @np.custom_vjp
 def _squared(x: Any) -> Any:
     return x**2

@@ -136,7 +136,7 @@ def _add_entry(entry: Entry, key: list[Any], read: list[Node]) -> bool:
     """Add an entry that no template made. False if an outer transformation interprets it, or if its
     rule may call a function of the user's.
     """
-    if entry.primitive.kind in ("call", "host") or entry.primitive.multiple_results:
+    if entry.primitive.kind in ("call", "host"):
         return False
     key += Entry, entry.primitive, tuple(entry.params.items()), len(entry.operands)
     for a in entry.operands:
@@ -229,7 +229,7 @@ class _Program:
         last = _last_reads(wiring, first, {i for i in self.outs if i is not None})
         self.chunks = _chunks(wiring, last)
         self.steps = _steps(wiring, last)
-        of_nodes = [aval_of_node(n).nbytes for n in [*read.values(), *nodes]]
+        of_nodes = [_bytes(n) for n in [*read.values(), *nodes]]
         self.largest = max(of_nodes, default=0)  # bytes
 
     def run(self, inputs: list[Any]) -> list[Array | None]:
@@ -261,12 +261,19 @@ def _reached(pending: Sequence[Node], outs: Sequence[Node | None]) -> list[Node]
     for node in reversed(pending):
         if id(node) in wanted:
             op = node[OP]
-            if op.host or op.primitive.kind in ("host", "call") or op.primitive.multiple_results:
+            if op.host or op.primitive.kind in ("host", "call"):
                 raise _Unfit
             wanted.update([id(a) for a in node[ARGS] if type(a) is list])
             nodes.append(node)
     nodes.reverse()
     return nodes
+
+
+def _bytes(node: Node) -> int:
+    """The bytes of a node's largest result."""
+    op = node[OP]
+    several = op is not None and op.primitive.multiple_results
+    return max([a.nbytes for a in (op.aval if several else (aval_of_node(node),))])
 
 
 def _check_constant(a: Any) -> None:

@@ -75,6 +75,17 @@ def matrices(x: Any) -> Any:
     return np.linalg.det(h + 2.0 * np.eye(2)) + h.std()
 
 
+def systems(x: Any) -> Any:
+    """A filter's steps, with the operations that have several results."""
+    state, cov, total = x[:2], np.eye(2), 0.0
+    for z in x[2:6]:
+        seen = cov @ np.array([1.0, 0.3])
+        cov = np.linalg.inv(cov + np.eye(2)) + np.outer(seen, seen) * 0.1
+        state = np.linalg.solve(cov, state + z)
+        total = total + np.linalg.slogdet(cov)[1] + np.linalg.eigvals(cov).real.max()
+    return total + state @ state
+
+
 def large(x: Any) -> Any:
     u = np.zeros((40, 60)) + x[0]
     for i in range(1, 12):
@@ -90,7 +101,7 @@ def constant(x: Any) -> Any:
     return x[1] * 0.0 + 3.0
 
 
-FUNCTIONS = [chain, stencil, elements, taken, matrices, large, halves, constant]
+FUNCTIONS = [chain, stencil, elements, taken, matrices, systems, large, halves, constant]
 
 
 def _drawn() -> Iterator[numpy.ndarray]:
@@ -120,7 +131,9 @@ def test_it_gives_the_same_derivative_for_other_values(
         numpy.testing.assert_allclose(g, slope, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("function", [chain, stencil, elements, large], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "function", [chain, stencil, elements, systems, large], ids=lambda f: f.__name__
+)
 def test_a_gradient_records_its_backward_pass_twice(
     function: Callable[[Any], Any], passes: list[int]
 ) -> None:

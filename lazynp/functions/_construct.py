@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections import deque
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array
+from lazynp._avals import on_device
 from lazynp._either import noted
 from lazynp._flush import host_value
 from lazynp._fronts import unbound
@@ -27,15 +30,24 @@ from lazynp.functions._arguments import (
     fortran,
     is_contiguous,
     order_argument,
+    from_numpy,
     order_like,
     own,
+    static,
 )
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import copied, created
 from lazynp.functions._foreign import from_foreign
 from lazynp.functions._host import to_host
 from lazynp.functions._likes import as_its_like
-from lazynp.functions._nested import assemble, holds_lazy, of_numbers, of_size, opened
+from lazynp.functions._nested import (
+    all_known,
+    assemble,
+    holds_lazy,
+    of_numbers,
+    of_size,
+    opened,
+)
 from lazynp.functions._operands import numpys
 from lazynp.functions._records import Record
 from lazynp.functions._subclass import of_class, stripped
@@ -201,6 +213,20 @@ def _sealed(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """
     value.flags.writeable = False
     return value
+
+
+def of_items(items: Iterable[Any], dtype: np.dtype[Any], count: int) -> Array:
+    """What `fromiter` makes where items may be traced: those are joined, not computed."""
+    found = list(items if count < 0 else islice(items, count))
+    if all_known(found) or dtype.names or dtype.subdtype or not on_device(dtype):
+        return from_numpy(np.fromiter(map(static, found), dtype, count))
+    if len(found) < count:
+        raise ValueError(
+            f"iterator too short: Expected {count} but iterator had only {len(found)} items."
+        )
+    if any([np.ndim(i) for i in found]):
+        raise ValueError("setting an array element with a sequence.")
+    return array(found, dtype)
 
 
 @unbound

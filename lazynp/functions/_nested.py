@@ -97,7 +97,7 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
     except _Ragged:
         # raises with the shape that NumPy finds, unless the dtype is object
         np.array(_dummies(tree), dtype)
-        held = tree if np.dtype(dtype) == object and _all_known(tree) else _values(tree)
+        held = tree if np.dtype(dtype) == object and all_known(tree) else _values(tree)
         return new_array(from_host(np.array(held, dtype), copy=False))
     try:
         found = np.result_type(*[p.dtype for p in pieces]) if dtype is None else np.dtype(dtype)
@@ -169,12 +169,12 @@ def _are_alike(nodes: Iterable[Node], dtype: np.dtype[Any]) -> bool:
     return on_device(dtype) and all([a.dtype is dtype and not a.shape for a in avals])
 
 
-def _all_known(tree: Any) -> bool:
+def all_known(tree: Any) -> bool:
     """Whether NumPy can look at every array of a nested list: it keeps those that become objects,
     and their names go on showing what is written.
     """
     if isinstance(tree, (list, tuple)):
-        return all(map(_all_known, tree))
+        return all(map(all_known, tree))
     return not isinstance(tree, Array) or knowable(tree._read()) and not is_tracer(tree._read())
 
 

@@ -19,6 +19,7 @@ from lazynp._dimensions import table
 from lazynp._extents import surely
 from lazynp._fronts import unbound
 from lazynp._node import leaf
+from lazynp._recorder import local
 from lazynp._sizes import Size, is_size, largest, sized
 from lazynp._steps import Diagonal
 from lazynp._strides import Order, fortran_order, in_order
@@ -53,6 +54,7 @@ from lazynp.functions._construct import (
     ascontiguousarray,
     asfortranarray,
     copy,
+    of_items,
     require,
 )
 from lazynp.functions._eager import by_numpy, created
@@ -460,8 +462,10 @@ def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> tuple[Array, ...]:
 @unbound
 @as_its_like
 def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Array:
-    """See `numpy.fromiter`. Lazy items are computed."""
+    """See `numpy.fromiter`. Lazy items are computed, but for those that are traced."""
     check_like(like)
+    if local.level:
+        return of_items(iter, dtype_argument(dtype), count)
     items = (static(i) if isinstance(i, Scalar) else i for i in iter)
     return from_numpy(np.fromiter(items, dtype_argument(dtype), count))
 

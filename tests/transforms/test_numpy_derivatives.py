@@ -140,6 +140,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "digitize": lambda x: x * np.digitize(x, [0.25, 0.5, 1.0]),
     "vectorize": lambda x: np.vectorize(lambda a, b: a * b + np.sin(a))(x, 2.0),
     "vectorize if": lambda x: np.vectorize(lambda a: a * a if a > 0.5 else -a)(x),
+    "fromiter": lambda x: np.fromiter((v * v for v in x), float),
+    "fromiter count": lambda x: np.fromiter((v * x[0] for v in x), float, 3),
+    "fromiter cast": lambda x: np.fromiter(map(np.sin, x), np.float64, len(x))[::-1],
     "vectorize sig": lambda x: np.vectorize(lambda a, b: a @ b, signature="(n),(n)->()")(
         x.reshape(2, 3), x[:3]
     ),

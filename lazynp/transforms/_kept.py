@@ -272,8 +272,9 @@ def _reached(pending: Sequence[Node], outs: Sequence[Node | None]) -> list[Node]
 def _bytes(node: Node) -> int:
     """The bytes of a node's largest result."""
     op = node[OP]
-    several = op is not None and op.primitive.multiple_results
-    return max([a.nbytes for a in (op.aval if several else (aval_of_node(node),))])
+    if op is not None and op.primitive.multiple_results:
+        return max([a.nbytes for a in op.aval])
+    return aval_of_node(node).nbytes
 
 
 def _check_constant(a: Any) -> None:

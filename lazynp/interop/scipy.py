@@ -30,6 +30,7 @@ from lazynp.interop import (
     _linear as linear,
     _matrix_functions as matrix,
     _moments as moments,
+    _piecewise as piecewise,
     _quadrature as quadrature,
     _rotations as rotations,
     _samples as samples,
@@ -85,7 +86,11 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
     | _named(summaries, "welch periodogram")
     | {"medfilt": linear.median_of_odd, "medfilt2d": linear.median_of_odd},
     "scipy.interpolate": {n: curves.fitted(n) for n in ("make_interp_spline", "make_lsq_spline")}
-    | {"splev": curves.splev},
+    | {
+        "splev": curves.splev,
+        "splrep": piecewise.splrep,
+        "make_smoothing_spline": piecewise.smoothing,
+    },
     "scipy.spatial.distance": _named(distances, "cdist pdist squareform")
     | {
         name: distances.between(name)
@@ -159,11 +164,17 @@ METHODS: dict[str, dict[str, Function]] = {
     },
     "scipy.interpolate._cubic:CubicSpline": {"__init__": splines.cubic},
     "scipy.interpolate._cubic:PchipInterpolator": {"__init__": grids.pchip},
+    "scipy.interpolate._cubic:CubicHermiteSpline": {"__init__": piecewise.hermite},
+    "scipy.interpolate._cubic:Akima1DInterpolator": {"__init__": piecewise.akima},
+    "scipy.interpolate._interpolate:_PPolyBase": {"__init__": piecewise.made},
     "scipy.interpolate._rgi:RegularGridInterpolator": {"__init__": grids.regular_grid},
     "scipy.interpolate._interpolate:interp1d": {"__init__": splines.interp1d},
     "scipy.interpolate._bsplines:BSpline": {"__init__": curves.spline},
     "scipy.interpolate._rbfinterp:RBFInterpolator": {"__init__": curves.radial},
-    "scipy.interpolate._fitpack2:UnivariateSpline": {"__call__": curves.univariate_at},
+    "scipy.interpolate._fitpack2:UnivariateSpline": {"__init__": piecewise.univariate},
+    "scipy.interpolate._fitpack2:InterpolatedUnivariateSpline": {
+        "__init__": piecewise.interpolating
+    },
     "scipy.interpolate._fitpack2:_BivariateSplineBase": {"__call__": curves.bivariate_at},
     "scipy.interpolate._fitpack2:BivariateSpline": {"ev": curves.bivariate_ev},
     "scipy.stats._kde:gaussian_kde": {"__init__": samples.density_estimate},
@@ -179,6 +190,18 @@ METHODS: dict[str, dict[str, Function]] = {
 ALWAYS: dict[str, dict[str, Function]] = {
     "scipy.interpolate._interpolate:interp1d": {"__call__": splines.interp1d_at},
     "scipy.interpolate._interpolate:_PPolyBase": {"__call__": splines.piecewise},
+    "scipy.interpolate._interpolate:PPoly": {
+        "derivative": piecewise.derivative,
+        "antiderivative": piecewise.antiderivative,
+        "integrate": piecewise.integral,
+    },
+    "scipy.interpolate._fitpack2:UnivariateSpline": {
+        "__call__": piecewise.univariate_at,
+        "integral": piecewise.univariate_integral,
+        "derivative": piecewise.univariate_derived("derivative"),
+        "antiderivative": piecewise.univariate_derived("antiderivative"),
+    }
+    | {n: piecewise.univariate_untraced(n) for n in ("derivatives", "roots", "get_coeffs")},
     "scipy.interpolate._rgi:RegularGridInterpolator": {"__call__": grids.regular_grid_at},
     "scipy.interpolate._rbfinterp:RBFInterpolator": {"__call__": curves.radial_at},
     "scipy.interpolate._bsplines:BSpline": {

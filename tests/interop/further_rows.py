@@ -89,6 +89,12 @@ _TCK = si.splrep(numpy.arange(6.0), V)
 _RECT = si.RectBivariateSpline(numpy.arange(6.0), numpy.arange(5.0), _rng.normal(size=(6, 5)))
 _SMOOTH = si.UnivariateSpline(numpy.arange(6.0), V, s=0.1)
 _EXACT = si.InterpolatedUnivariateSpline(numpy.arange(6.0), V)
+
+
+def _twice(x: Any) -> Any:
+    return x[[0, 1, 2, 3, 3, 1, 2, 0]] ** 2
+
+
 CURVES: dict[str, Row] = {
     "BSpline": lambda x: (
         si.BSpline(_KNOTS, x, 3)(_AT),
@@ -116,6 +122,50 @@ CURVES: dict[str, Row] = {
     "bivariate": lambda x: (
         _RECT.ev(x, x * 2), _RECT(x[:2] + 0.1, x[1:3]), _RECT.ev(x - 1, x, dx=1),
         _RECT(x, x, grid=False),
+    ),
+    "PPoly": lambda x: (
+        si.PPoly(x[:3, None] * x, numpy.arange(5.0))(x * 3), si.PPoly(x[:, None] * A, I4)(x, 1),
+        si.PPoly((x[:, None, None] * A[:3])[..., None], I4 * 1.0, axis=1)(0.4),
+    ),
+    "PPoly's derivatives": lambda x: (
+        si.CubicSpline(I4, x).derivative()(x * 2), si.PchipInterpolator(I4, x).derivative(2)(x),
+        si.CubicSpline(I4, x).derivative(4)(0.5), si.CubicSpline(I4, x).derivative(-1)(1.5),
+        si.CubicSpline(I4, x[:, None] * B).antiderivative(2)(x * 2),
+        si.CubicSpline(I4, (x[:, None] * B).T, axis=1).antiderivative().derivative()(x),
+    ),
+    "PPoly's integrals": lambda x: (
+        si.CubicSpline(I4, x).integrate(0.2, x[1] * 3),
+        si.CubicSpline(I4, V[:4]).integrate(x[0], 2),
+        si.CubicSpline(I4, x[:, None] * B).integrate(2.5, -0.5),
+        si.CubicSpline(I4, x).integrate(0.5, 3.5, extrapolate=False),
+    ),
+    "CubicHermiteSpline": lambda x: (
+        si.CubicHermiteSpline(I4, x, x * x)(x * 2), si.CubicHermiteSpline(I4, x, V[:4])(1.5, 1),
+        si.CubicHermiteSpline(I4, V[:4], x, extrapolate=False)(3.5),
+        si.CubicHermiteSpline(I4, (x[:, None] * B).T, B.T, axis=1)(x),
+    ),
+    "Akima1DInterpolator": lambda x: (
+        si.Akima1DInterpolator(I4, x)(x * 2), si.Akima1DInterpolator(I4, x)(3.5),
+        si.Akima1DInterpolator(I4, x, method="makima", extrapolate=True)(x * 4 - 1),
+        si.Akima1DInterpolator(I4, (x[:, None] * B).T, axis=1)(x, 1),
+        si.Akima1DInterpolator(I4[:2], x[:2])(0.3), si.Akima1DInterpolator(I4[:3], x[:3])(1.3),
+        si.Akima1DInterpolator(I4 * 1.0, 2.0 * I4 * x[0])(1.3),
+    ),
+    "splrep": lambda x: (
+        si.splev(x * 2, si.splrep(I4, x)), si.splev(0.4, si.splrep(I4, x, k=2, s=0), der=1),
+        si.splev(0.4, si.splrep(I4, x, t=[1.4], k=1, task=-1)), si.splrep(I4, x)[1],
+    ),
+    "UnivariateSpline": lambda x: (
+        si.InterpolatedUnivariateSpline(I4, x)(x * 2), si.UnivariateSpline(I4, x, s=0)(x * 2, 1),
+        si.InterpolatedUnivariateSpline(I4, x, k=2, ext="const")([-1, 0.4, 5]),
+        si.InterpolatedUnivariateSpline(I4, x, bbox=[-1, 4]).derivative()(x),
+        si.InterpolatedUnivariateSpline(I4, x, k=1, ext=3).derivative()(-1.0),
+        si.UnivariateSpline(I4, x, k=2, s=0).antiderivative()(x + 1),
+        si.UnivariateSpline(I4, x, s=0).integral(0.3, x[2] * 2),
+    ),
+    "make_smoothing_spline": lambda x: (
+        si.make_smoothing_spline(numpy.arange(8.0), _twice(x), lam=0.1)(x * 4),
+        si.make_smoothing_spline(numpy.arange(8.0), _twice(x), V[[0] * 8] ** 2, lam=2.0)(0.7),
     ),
     "RBFInterpolator": lambda x: (
         si.RBFInterpolator(PLACES, V * x[0])(PLACES[:2] + 0.1),

@@ -60,8 +60,8 @@ def derivative(self: Any, nu: int = 1) -> Any:
         return NotImplemented
     if nu < 0:
         return antiderivative(self, -nu)
-    if nu >= c.shape[0]:
-        return _like(self, np.zeros_like(c[:1]), self.extrapolate)
+    if nu >= c.shape[0]:  # SciPy evaluates what is not traced
+        return _like(self, numpy.zeros((1, *c.shape[1:]), c.dtype), self.extrapolate)
     for _ in range(nu):
         c = c[:-1] * _down(numpy.arange(c.shape[0] - 1.0, 0, -1), c.ndim)
     return _like(self, c, self.extrapolate)

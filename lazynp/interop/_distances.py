@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy
-import scipy
 
 import lazynp as np
 from lazynp.interop._calls import inexact, is_traced, only, refuse
@@ -133,37 +132,3 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     if x.ndim == 2 and force in ("no", "tovector"):
         return x[numpy.triu_indices(x.shape[0], 1)]
     return refuse("squareform", f"force={force!r} of shape {x.shape}")
-
-
-# -- sparse matrices -------------------------------------------------------------------------------
-
-
-def product(self: Any, other: Any) -> Any:
-    """`A @ other` for a sparse A: rows of `other`, scaled and added up."""
-    if not is_traced(other):
-        return NotImplemented
-    x = np.asarray(other)
-    if not x.ndim:
-        refuse("sparse", "a product with a traced number: A.multiply(x) would be sparse")
-    if self.ndim != 2:
-        refuse("sparse", f"an array of {self.ndim} dimensions")
-    a = scipy.sparse.coo_array(self)
-    rows = -2 if x.ndim > 1 else 0
-    if x.ndim > 2 or x.shape[rows] != a.shape[1]:
-        raise ValueError(
-            f"matmul: dimension mismatch with signature (n,k={a.shape[1]}),"
-            f"(k={x.shape[rows]},m)->(n,m)"
-        )
-    data = a.data if x.ndim == 1 else a.data[:, None]
-    terms = np.asarray(data) * x[a.col]
-    out = np.zeros((a.shape[0], *x.shape[1:]), terms.dtype)
-    np.add.at(out, a.row, terms)
-    return out
-
-
-def product_from_the_left(self: Any, other: Any) -> Any:
-    """`other @ A`."""
-    if not is_traced(other):
-        return NotImplemented
-    x = np.asarray(other)
-    return product(self.T, x.T).T

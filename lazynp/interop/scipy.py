@@ -36,6 +36,7 @@ from lazynp.interop import (
     _samples as samples,
     _searches as searches,
     _signals as signals,
+    _sparse_systems as sparse,
     _special as special,
     _special_more as special_more,
     _splines as splines,
@@ -104,6 +105,10 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
         samples,
         "iqr median_abs_deviation trim_mean pearsonr spearmanr kendalltau linregress",
     ),
+    "scipy.sparse": {n: sparse.diagonals(n) for n in ("diags", "diags_array", "spdiags")}
+    | {n: sparse.blocks(n) for n in ("bmat", "block_array", "vstack", "hstack", "block_diag")}
+    | {"kron": sparse.kron},
+    "scipy.sparse.linalg": _named(sparse, "spsolve factorized splu"),
     "scipy.fft": {
         name: fourier.transform(name) for name in "fft ifft rfft irfft hfft ihfft".split()
     }
@@ -130,7 +135,6 @@ LINEAR: dict[str, dict[str, Function]] = {
     ),
     "scipy.integrate": {"romb": functools.partial(linear.along_axis, argument="y")},
     "scipy.interpolate": {"griddata": functools.partial(linear.of_whole, argument="values")},
-    "scipy.sparse.linalg": {"spsolve": functools.partial(linear.of_whole, argument="b")},
 }
 
 # class -> method -> ours; NotImplemented means SciPy's
@@ -179,12 +183,18 @@ METHODS: dict[str, dict[str, Function]] = {
     "scipy.interpolate._fitpack2:BivariateSpline": {"ev": curves.bivariate_ev},
     "scipy.stats._kde:gaussian_kde": {"__init__": samples.density_estimate},
     "scipy.spatial.transform._rotation:Rotation": {"apply": rotations.applies},
-} | {
-    place: {
-        "_matmul_dispatch": distances.product,
-        "_rmatmul_dispatch": distances.product_from_the_left,
-    }
-    for place in ("scipy.sparse._base:_spbase", "scipy.sparse._coo:_coo_base")
+    "scipy.sparse._base:_spbase": {
+        "_matmul_dispatch": sparse.product,
+        "_rmatmul_dispatch": sparse.product_from_the_left,
+        "multiply": sparse.scaled,
+    },
+    "scipy.sparse._coo:_coo_base": {
+        "_matmul_dispatch": sparse.product,
+        "_rmatmul_dispatch": sparse.product_from_the_left,
+        "__init__": sparse.made,
+    },
+    "scipy.sparse._compressed:_cs_matrix": {"__init__": sparse.made, "multiply": sparse.scaled},
+    "scipy.sparse._dia:_dia_base": {"__init__": sparse.made},
 }
 # asked at every call: what they need may be in the object, or in what a function closes over
 ALWAYS: dict[str, dict[str, Function]] = {

@@ -15,6 +15,7 @@ import scipy.stats as st
 from scipy.spatial.transform import Rotation
 
 import lazynp as np
+from tests.interop.sparse_rows import SPARSE
 
 Row = Callable[[Any], Any]
 _rng = numpy.random.default_rng(0)
@@ -300,6 +301,7 @@ FURTHER: dict[str, dict[str, Row]] = {
     "stats": SAMPLES,
     "spatial": ROTATIONS,
     "linalg": LINALG,
+    "sparse": SPARSE,
     "others": {
         "medfilt, romb": lambda x: (
             signal.medfilt(x, 3), signal.medfilt2d(x[:, None] * A, 3),

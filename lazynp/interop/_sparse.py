@@ -121,8 +121,20 @@ class Sparse:
     def __array__(self, *_: Any, **__: Any) -> Any:
         refuse("sparse", "a matrix with traced elements as an array: A.toarray()")
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{name}: a sparse matrix with traced elements has none")
+
     def __len__(self) -> int:
         raise TypeError("sparse array length is ambiguous; use getnnz()")
+
+    def get_shape(self) -> tuple[int, int]:
+        return self.shape
+
+    def getnnz(self) -> int:
+        return self.nnz
+
+    def getformat(self) -> str:
+        return self.format
 
     # -- other forms
 
@@ -300,7 +312,16 @@ class Sparse:
         out = times(self.data, self.pattern, x[:, None] if x.ndim == 1 else x)
         return out[:, 0] if x.ndim == 1 else out
 
-    dot = __matmul__
+    def dot(self, other: Any) -> Any:
+        return self @ other if np.ndim(other) or is_sparse(other) else self.multiply(other)
+
+    def __pow__(self, n: Any) -> Any:
+        if not self._is_matrix():
+            return self.power(n)
+        found = self
+        for _ in range(int(n) - 1):
+            found = found @ self
+        return found if n >= 1 else refuse("sparse", f"the power {n} of a matrix")
 
     def __rmatmul__(self, other: Any) -> Any:
         if is_sparse(other):

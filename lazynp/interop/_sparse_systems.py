@@ -11,6 +11,7 @@ import scipy
 import lazynp as np
 from lazynp._primitive import Undefined
 from lazynp.interop._calls import inexact, is_traced, on_host, refuse
+from lazynp.interop._searches import plain
 from lazynp.interop._sparse import (
     Pattern,
     Sparse,
@@ -100,6 +101,31 @@ def splu(A: Any, *_: Any, **__: Any) -> Factors:
     return Factors(A)
 
 
+def _valued(a: Any) -> Any:
+    """The matrix, or array, as SciPy's iterations want it."""
+    if not isinstance(a, Sparse):
+        return plain(a)
+    return scipy.sparse.coo_array((plain(a.data), (a.row, a.col)), a.shape).tocsr()
+
+
+def iterative(
+    original: Callable[..., Any], A: Any, b: Any, x0: Any = None, *rest: Any, **options: Any
+) -> Any:
+    """`cg`, `gmres` and others: SciPy's result, with the derivative of the exact one."""
+    if not is_traced((A, b, x0)):
+        return NotImplemented
+    if is_traced((rest, tuple(options.values()))) or not hasattr(A, "shape"):
+        refuse(original.__name__, "traced options, or what is not a matrix")
+    value, info = original(_valued(A), plain(b), plain(x0), *rest, **options)
+    if is_sparse(A):
+        exact = _solved(A, b)
+    elif isinstance(A, (np.ndarray, numpy.ndarray)):
+        exact = np.linalg.solve(*inexact(A, b))
+    else:
+        refuse(original.__name__, f"a {type(A).__name__}")
+    return exact + (np.asarray(value) - np.stop_gradient(exact)), info
+
+
 # -- making matrices -------------------------------------------------------------------------------
 
 
@@ -114,6 +140,8 @@ def _placed(arg: Any, shape: Any, kind: Any) -> Sparse:
         indices = numpy.asarray(indices)[: len(lines)]
         row, col = (lines, indices) if form == "csr" else (indices, lines)
         return new(data[: len(lines)], row, col, shape, kind)
+    if len(arg[1]) != 2:
+        refuse("sparse", f"an array of {len(arg[1])} dimensions")
     row, col = map(numpy.asarray, arg[1])
     shape = scipy.sparse.coo_array((ones, (row, col)), shape=shape).shape
     found = new(data, row, col, shape, kind)

@@ -251,6 +251,9 @@ SEARCHES: dict[str, dict[str, Function]] = {
         "newton root_scalar root fsolve minimize minimize_scalar least_squares curve_fit",
     ),
     "scipy.integrate": _named(integrals, "quad quad_vec odeint solve_ivp"),
+    "scipy.sparse.linalg": dict.fromkeys(
+        "bicg bicgstab cg cgs gcrotmk gmres lgmres minres qmr tfqmr".split(), sparse.iterative
+    ),
 }
 _TABLES = (FUNCTIONS, METHODS, ALWAYS, SEARCHES, LINEAR, STATIC)
 

@@ -122,6 +122,32 @@ def order_filter(name: str) -> Function:
     return ours
 
 
+def rank_filter(
+    input: Any, rank: int, size: Any = None, footprint: Any = None, output: Any = None,
+    mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> Any:  # fmt: skip
+    if output is not None or axes is not None:
+        refuse("rank_filter", "output and axes")
+    values = _ranked("rank_filter", input, size, footprint, mode, cval, origin)
+    count = values.shape[-1]
+    if not -count <= rank < count:
+        raise RuntimeError("rank not within filter footprint size")
+    return values[..., rank]
+
+
+def percentile_filter(
+    input: Any, percentile: Any, size: Any = None, footprint: Any = None, output: Any = None,
+    mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> Any:  # fmt: skip
+    if output is not None or axes is not None:
+        refuse("percentile_filter", "output and axes")
+    values = _ranked("percentile_filter", input, size, footprint, mode, cval, origin)
+    count, share = values.shape[-1], percentile + 100.0 if percentile < 0 else percentile
+    if not 0 <= share <= 100:
+        raise RuntimeError("invalid percentile")
+    return values[..., min(int(float(count) * share / 100.0), count - 1)]
+
+
 def median_of_odd(volume: Any = None, kernel_size: Any = None, *, input: Any = None) -> Any:
     """medfilt, medfilt2d: zeros outside."""
     (x,) = inexact(input if volume is None else volume)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+import scipy
 
 import lazynp as np
 from lazynp.interop._calls import inexact, only
@@ -48,6 +49,24 @@ def convolve2d(
     if mode == "same":
         widths = [(k - 1 - (k - 1) // 2, (k - 1) // 2) for k in kernel.shape]
     return np.special.convolve(np.pad(x, widths, names[boundary], **options), kernel, "valid")
+
+
+def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+    only("oaconvolve", axes=(axes, None))
+    return fftconvolve(in1, in2, mode)
+
+
+def correlate2d(
+    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
+) -> Any:
+    """A convolution with the kernel turned around; "same" begins at the kernel's other middle."""
+    kernel = np.conj(np.asarray(in2)[::-1, ::-1])
+    if mode != "same":
+        return convolve2d(in1, kernel, mode, boundary, fillvalue)
+    x, size = np.asarray(in1), kernel.shape
+    whole = convolve2d(x, kernel, "full", boundary, fillvalue)
+    begin = [k // 2 for k in size]
+    return whole[begin[0] : begin[0] + x.shape[0], begin[1] : begin[1] + x.shape[1]]
 
 
 # -- recursive filters -----------------------------------------------------------------------------
@@ -100,6 +119,19 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         y, z = _filtered(b, a, turned, z)
     y = np.moveaxis(y, 0, axis)
     return y if zi is None else (y, np.moveaxis(z, 0, axis))
+
+
+def freqz(
+    b: Any, a: Any = 1, worN: Any = 512, whole: bool = False, plot: Any = None,
+    fs: float = 2 * numpy.pi, include_nyquist: bool = False,
+) -> Any:  # fmt: skip
+    """The response at SciPy's frequencies."""
+    only("freqz", plot=(plot, None), b=(np.ndim(b) < 2 and np.ndim(a) < 2, True))
+    one = numpy.ones(1)
+    w, _ = scipy.signal.freqz(one, one, worN, whole, None, fs, include_nyquist)
+    z = numpy.exp(-2j * numpy.pi * w / fs)
+    top, bottom = (np.polyval(np.atleast_1d(np.asarray(c))[::-1], z) for c in (b, a))
+    return w, top / bottom
 
 
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:

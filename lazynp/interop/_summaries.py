@@ -1,16 +1,11 @@
-"""scipy.stats: numbers that describe a sample. scipy.signal: its power at each frequency."""
+"""scipy.stats: numbers that describe a sample."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy
-import scipy
-
 import lazynp as np
-from lazynp.interop._calls import inexact, is_traced, only
-
-# -- scipy.stats -----------------------------------------------------------------------------------
+from lazynp.interop._calls import inexact, only
 
 
 def _flat(a: Any, axis: Any) -> tuple[Any, int]:
@@ -119,51 +114,3 @@ def entropy(
         p, q = np.broadcast_arrays(p, q / q.sum(axis=axis, keepdims=True))
         value = np.special.rel_entr(p, q).sum(axis=axis)
     return value if base is None else value / np.log(base)
-
-
-# -- scipy.signal ----------------------------------------------------------------------------------
-
-
-def welch(
-    x: Any, fs: float = 1.0, window: Any = "hann", nperseg: Any = None, noverlap: Any = None,
-    nfft: Any = None, detrend: Any = "constant", return_onesided: bool = True,
-    scaling: str = "density", axis: int = -1, average: str = "mean",
-) -> Any:  # fmt: skip
-    only("welch", average=(average, "mean"))
-    (x,) = inexact(x)
-    only("welch", x=(x.dtype.kind, "f"))
-    x = np.moveaxis(x, axis, -1)
-    n = x.shape[-1]
-    if isinstance(window, (str, tuple)):
-        size = min(256 if nperseg is None else int(nperseg), n)
-        weights = scipy.signal.get_window(window, size)
-    else:
-        weights, size = window, len(window)
-    length = size if nfft is None else nfft
-    step = size - (size // 2 if noverlap is None else noverlap)
-    parts = np.lib.stride_tricks.sliding_window_view(x, size, axis=-1)[..., ::step, :]
-    if detrend:
-        kind = detrend
-        only("welch", detrend=(callable(kind), False))
-        parts = parts @ scipy.signal.detrend(numpy.eye(size), axis=0, type=kind).T
-    if return_onesided:
-        powers, places = np.fft.rfft(parts * weights, length), numpy.fft.rfftfreq(length, 1 / fs)
-    else:
-        powers, places = np.fft.fft(parts * weights, length), numpy.fft.fftfreq(length, 1 / fs)
-    powers = powers.real**2 + powers.imag**2
-    total = (weights * weights).sum() * fs if scaling == "density" else weights.sum() ** 2
-    doubled = numpy.ones(len(places))
-    if return_onesided:
-        doubled[1 : None if length % 2 else -1] = 2.0
-    powers = (powers * (doubled / total)).mean(axis=-2)
-    return places, np.moveaxis(powers, -1, axis)
-
-
-def periodogram(
-    x: Any, fs: float = 1.0, window: Any = "boxcar", nfft: Any = None, detrend: Any = "constant",
-    return_onesided: bool = True, scaling: str = "density", axis: int = -1,
-) -> Any:  # fmt: skip
-    n = np.asarray(x).shape[axis]
-    only("periodogram", nfft=(nfft is None or nfft >= n, True), window=(is_traced(window), False))
-    window = "boxcar" if window is None else window
-    return welch(x, fs, window, n, 0, nfft, detrend, return_onesided, scaling, axis)

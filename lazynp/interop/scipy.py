@@ -39,6 +39,7 @@ from lazynp.interop import (
     _sparse_systems as sparse,
     _special as special,
     _special_more as special_more,
+    _spectra as spectra,
     _splines as splines,
     _stats as stats,
     _summaries as summaries,
@@ -80,11 +81,16 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
     "scipy.ndimage": _named(
         filters,
         "convolve correlate convolve1d correlate1d gaussian_filter gaussian_filter1d "
-        "uniform_filter uniform_filter1d laplace sobel prewitt map_coordinates",
+        "uniform_filter uniform_filter1d laplace sobel prewitt map_coordinates gaussian_laplace "
+        "gaussian_gradient_magnitude",
     )
+    | _named(linear, "rank_filter percentile_filter")
     | {n: linear.order_filter(n) for n in ("minimum_filter", "maximum_filter", "median_filter")},
-    "scipy.signal": _named(signals, "convolve correlate fftconvolve convolve2d lfilter sosfilt")
-    | _named(summaries, "welch periodogram")
+    "scipy.signal": _named(
+        signals,
+        "convolve correlate fftconvolve oaconvolve convolve2d correlate2d lfilter sosfilt freqz",
+    )
+    | _named(spectra, "welch periodogram csd coherence stft spectrogram")
     | {"medfilt": linear.median_of_odd, "medfilt2d": linear.median_of_odd},
     "scipy.interpolate": {n: curves.fitted(n) for n in ("make_interp_spline", "make_lsq_spline")}
     | {
@@ -125,14 +131,19 @@ LINEAR: dict[str, dict[str, Function]] = {
     "scipy.signal": {
         name: functools.partial(linear.along_axis, argument=argument)
         for argument, names in (
-            ("x", "savgol_filter filtfilt sosfiltfilt hilbert resample resample_poly decimate"),
+            (
+                "x",
+                "savgol_filter filtfilt sosfiltfilt hilbert resample resample_poly decimate "
+                "upfirdn czt",
+            ),
             ("data", "detrend"),
         )
         for name in names.split()
     },
     "scipy.ndimage": dict.fromkeys(
         "shift zoom rotate affine_transform spline_filter".split(), linear.of_whole
-    ),
+    )
+    | {"spline_filter1d": functools.partial(linear.along_axis, argument="input")},
     "scipy.integrate": {"romb": functools.partial(linear.along_axis, argument="y")},
     "scipy.interpolate": {"griddata": functools.partial(linear.of_whole, argument="values")},
 }

@@ -9,6 +9,7 @@ import numpy
 import scipy.integrate
 import scipy.interpolate as si
 import scipy.linalg as sla
+import scipy.ndimage as ndi
 import scipy.signal as signal
 import scipy.special as sp
 import scipy.stats as st
@@ -94,6 +95,14 @@ _EXACT = si.InterpolatedUnivariateSpline(numpy.arange(6.0), V)
 
 def _twice(x: Any) -> Any:
     return x[[0, 1, 2, 3, 3, 1, 2, 0]] ** 2
+
+
+_LONG = _rng.normal(size=24)
+
+
+def _long(x: Any) -> Any:
+    """24 elements."""
+    return (x[:, None] * _LONG.reshape(4, 6) + x[:, None] ** 2).reshape(24)
 
 
 CURVES: dict[str, Row] = {
@@ -302,6 +311,54 @@ FURTHER: dict[str, dict[str, Row]] = {
     "spatial": ROTATIONS,
     "linalg": LINALG,
     "sparse": SPARSE,
+    "signal": {
+        "oaconvolve, correlate2d": lambda x: (
+            signal.oaconvolve(x, x[:2]), signal.oaconvolve(x * A.T, B.T[:1], "same"),
+            signal.correlate2d(x * A.T, B), signal.correlate2d(x * A.T, B[:2] * (1 + 1j), "valid"),
+            signal.correlate2d(A, x[:2, None] * B[:2], "same", "wrap"),
+            signal.correlate2d(A * x[:, None], B[:3], "same", fillvalue=0.5),
+        ),
+        "freqz": lambda x: _parts(
+            signal.freqz(x, worN=5), signal.freqz(x, [1.0, 0.3], 6, whole=True, fs=2.0),
+            signal.freqz(0.5, x, worN=[0.1, 0.7]), signal.freqz(x[0], x, 4, include_nyquist=True),
+        ),
+        "upfirdn, czt": lambda x: (
+            signal.upfirdn([1.0, 2.0, 1.0], x, 2, 3), signal.upfirdn(V, x * A.T, 1, 2),
+            signal.czt(x, 5), signal.czt(x[:, None] * B, 3, axis=0),
+        ),
+        "csd, coherence": lambda x: _parts(
+            signal.csd(_long(x), _long(x)[::-1], nperseg=8),
+            signal.csd(_long(x), _LONG, 2.0, nperseg=6),
+            signal.csd(_long(x), _LONG, window=numpy.hanning(5), scaling="spectrum", nfft=8),
+            signal.coherence(_long(x), _LONG, nperseg=8, noverlap=6),
+        ),
+        "stft": lambda x: _parts(
+            signal.stft(_long(x), nperseg=8), signal.stft(_long(x), 2.0, nperseg=7, noverlap=3),
+            signal.stft(_long(x), nperseg=8, boundary=None, padded=False, scaling="psd"),
+            signal.stft(_long(x).reshape(12, 2), nperseg=5, axis=0, return_onesided=False),
+        ),
+        "spectrogram": lambda x: _parts(
+            signal.spectrogram(_long(x), nperseg=8),
+            signal.spectrogram(_long(x), 3.0, "hann", 7, 4),
+            signal.spectrogram(_long(x).reshape(12, 2), nperseg=6, axis=0, mode="magnitude"),
+            signal.spectrogram(_long(x), nperseg=6, mode="complex", detrend=False),
+        ),
+    },
+    "ndimage": {
+        "gaussian_laplace, gaussian_gradient_magnitude": lambda x: (
+            ndi.gaussian_laplace(x[:, None] * A, 0.7), ndi.gaussian_laplace(x, 2.0),
+            ndi.gaussian_laplace(A * x[0], (0.5, 1.0), mode=["wrap", "nearest"], truncate=2.0),
+            ndi.gaussian_gradient_magnitude(x[:, None] * A, 0.8, mode="constant", cval=0.3),
+        ),
+        "rank_filter, percentile_filter": lambda x: (
+            ndi.rank_filter(x[:, None] * A, 2, 3), ndi.rank_filter(x, -1, size=2, mode="wrap"),
+            ndi.percentile_filter(x[:, None] * A, 40, size=(3, 2), mode="mirror"),
+            ndi.percentile_filter(x, 100, footprint=[1, 0, 1]), ndi.percentile_filter(x, -20, 3),
+        ),
+        "spline_filter1d": lambda x: (
+            ndi.spline_filter1d(x), ndi.spline_filter1d(x[:, None] * A, 2, 0, mode="wrap"),
+        ),
+    },
     "others": {
         "medfilt, romb": lambda x: (
             signal.medfilt(x, 3), signal.medfilt2d(x[:, None] * A, 3),

@@ -32,12 +32,12 @@ class Law:
     support: Callable[..., tuple[Any, Any]] = lambda *_: (-numpy.inf, numpy.inf)
     valid: Callable[..., Any] = lambda *shapes: True
     inside: float = 0.5  # a place within the support: stands in for those outside of it
-    closed: bool = True  # whether the density at the ends of the support counts
+    closed: bool = True  # whether the density at the lower end of the support counts
     quantile: Callable[..., Any] | None = None  # the inverse of cdf
     upper: Callable[..., Any] | None = None  # that of sf
 
 
-def _positive(*shapes: Any) -> Any:
+def positive(*shapes: Any) -> Any:
     out: Any = True
     for s in shapes:
         out = out & (s > 0)
@@ -74,7 +74,7 @@ CONTINUOUS: dict[str, Law] = {
         _log_t_density,
         lambda x, df: UFUNCS["stdtr"](df, x),
         lambda x, df: UFUNCS["stdtr"](df, -x),
-        valid=_positive,
+        valid=positive,
         quantile=lambda q, df: UFUNCS["stdtrit"](df, q),
         upper=lambda q, df: -UFUNCS["stdtrit"](df, q),
     ),
@@ -83,7 +83,7 @@ CONTINUOUS: dict[str, Law] = {
         lambda x, a: _s.gammainc(a, x),
         lambda x, a: _s.gammaincc(a, x),
         support=lambda *_: (0.0, numpy.inf),
-        valid=_positive,
+        valid=positive,
         quantile=lambda q, a: UFUNCS["gammaincinv"](a, q),
         upper=lambda q, a: UFUNCS["gammainccinv"](a, q),
     ),
@@ -92,7 +92,7 @@ CONTINUOUS: dict[str, Law] = {
         lambda x, k: _s.gammainc(k / 2, x / 2),
         lambda x, k: _s.gammaincc(k / 2, x / 2),
         support=lambda *_: (0.0, numpy.inf),
-        valid=_positive,
+        valid=positive,
         quantile=lambda q, k: 2 * UFUNCS["gammaincinv"](k / 2, q),
         upper=lambda q, k: 2 * UFUNCS["gammainccinv"](k / 2, q),
     ),
@@ -101,7 +101,7 @@ CONTINUOUS: dict[str, Law] = {
         lambda x, a, b: UFUNCS["betainc"](a, b, x),
         lambda x, a, b: UFUNCS["betaincc"](a, b, x),
         support=lambda *_: (0.0, 1.0),
-        valid=_positive,
+        valid=positive,
         quantile=lambda q, a, b: UFUNCS["betaincinv"](a, b, q),
     ),
     "expon": Law(
@@ -148,7 +148,7 @@ CONTINUOUS: dict[str, Law] = {
         lambda x, s: _s.log_ndtr(np.log(x) / s),
         lambda x, s: _s.log_ndtr(-np.log(x) / s),
         support=lambda *_: (0.0, numpy.inf),
-        valid=_positive,
+        valid=positive,
         closed=False,
         quantile=lambda q, s: np.exp(s * _s.ndtri(q)),
         upper=lambda q, s: np.exp(-s * _s.ndtri(q)),
@@ -206,11 +206,11 @@ DISCRETE: dict[str, Law] = {
 # -- positive numbers, extremes, angles ------------------------------------------------------------
 
 
-def _above(low: float) -> Callable[..., tuple[Any, Any]]:
+def above(low: float) -> Callable[..., tuple[Any, Any]]:
     return lambda *_: (low, numpy.inf)
 
 
-def _by_survival(log_density: Any, log_sf: Any, **more: Any) -> Law:
+def by_survival(log_density: Any, log_sf: Any, **more: Any) -> Law:
     """A law whose survival function has a logarithm in closed form."""
     return Law(
         log_density,
@@ -221,7 +221,7 @@ def _by_survival(log_density: Any, log_sf: Any, **more: Any) -> Law:
     )
 
 
-def _by_cumulative(log_density: Any, log_cdf: Any, **more: Any) -> Law:
+def by_cumulative(log_density: Any, log_cdf: Any, **more: Any) -> Law:
     return Law(
         log_density,
         lambda x, *shapes: np.exp(log_cdf(x, *shapes)),
@@ -246,39 +246,39 @@ def _log_f_density(x: Any, n: Any, m: Any) -> Any:
     return logs - (n + m) / 2 * np.log(m + n * x) - _s.betaln(n / 2, m / 2)
 
 
-_ABOVE: dict[str, Any] = {"support": _above(0.0), "valid": _positive}
+_ABOVE: dict[str, Any] = {"support": above(0.0), "valid": positive}
 CONTINUOUS |= {
-    "weibull_min": _by_survival(
+    "weibull_min": by_survival(
         lambda x, c: np.log(c) + _s.xlogy(c - 1, x) - x**c,
         lambda x, c: -(x**c),
         quantile=lambda q, c: (-np.log1p(-q)) ** (1 / c),
         **_ABOVE,
     ),
-    "invweibull": _by_cumulative(
+    "invweibull": by_cumulative(
         lambda x, c: np.log(c) - (c + 1) * np.log(x) - x**-c, lambda x, c: -(x**-c),
         quantile=lambda q, c: (-np.log(q)) ** (-1 / c), closed=False, **_ABOVE,
     ),
-    "pareto": _by_survival(
+    "pareto": by_survival(
         lambda x, b: np.log(b) - (b + 1) * np.log(x),
         lambda x, b: -b * np.log(x),
         quantile=lambda q, b: (1 - q) ** (-1 / b), upper=lambda q, b: q ** (-1 / b),
-        support=_above(1.0), valid=_positive, inside=1.5,
+        support=above(1.0), valid=positive, inside=1.5,
     ),
-    "lomax": _by_survival(
+    "lomax": by_survival(
         lambda x, c: np.log(c) - (c + 1) * np.log1p(x), lambda x, c: -c * np.log1p(x),
         quantile=lambda q, c: np.expm1(-np.log1p(-q) / c), **_ABOVE,
     ),
-    "gumbel_r": _by_cumulative(
+    "gumbel_r": by_cumulative(
         lambda x: -x - np.exp(-x), lambda x: -np.exp(-x), quantile=lambda q: -np.log(-np.log(q)),
     ),
-    "gumbel_l": _by_survival(
+    "gumbel_l": by_survival(
         lambda x: x - np.exp(x), lambda x: -np.exp(x), quantile=lambda q: np.log(-np.log1p(-q)),
     ),
-    "gompertz": _by_survival(
+    "gompertz": by_survival(
         lambda x, c: np.log(c) + x - c * np.expm1(x), lambda x, c: -c * np.expm1(x),
         quantile=lambda q, c: np.log1p(-np.log1p(-q) / c), **_ABOVE,
     ),
-    "rayleigh": _by_survival(
+    "rayleigh": by_survival(
         lambda x: np.log(x) - 0.5 * x * x, lambda x: -0.5 * x * x,
         quantile=lambda q: np.sqrt(-2 * np.log1p(-q)), **_ABOVE,
     ),
@@ -315,26 +315,26 @@ CONTINUOUS |= {
     "levy": Law(
         lambda x: -HALF_LOG_TAU - 1.5 * np.log(x) - 0.5 / x,
         lambda x: _s.erfc(np.sqrt(0.5 / x)), lambda x: _s.erf(np.sqrt(0.5 / x)),
-        support=_above(0.0), closed=False,
+        support=above(0.0), closed=False,
     ),
     "halfcauchy": Law(
         lambda x: math.log(2 / math.pi) - np.log1p(x * x),
         lambda x: 2 / math.pi * np.arctan(x), lambda x: 2 / math.pi * np.arctan2(1.0, x),
-        support=_above(0.0), quantile=lambda q: np.tan(math.pi / 2 * q),
+        support=above(0.0), quantile=lambda q: np.tan(math.pi / 2 * q),
     ),
     "loggamma": Law(
         lambda x, c: c * x - np.exp(x) - _s.gammaln(c),
         lambda x, c: _s.gammainc(c, np.exp(x)), lambda x, c: _s.gammaincc(c, np.exp(x)),
-        valid=_positive,
+        valid=positive,
     ),
     "powerlaw": Law(
         lambda x, a: np.log(a) + _s.xlogy(a - 1, x), lambda x, a: x**a,
-        support=lambda *_: (0.0, 1.0), valid=_positive, quantile=lambda q, a: q ** (1 / a),
+        support=lambda *_: (0.0, 1.0), valid=positive, quantile=lambda q, a: q ** (1 / a),
     ),
     "gennorm": Law(
         lambda x, b: np.log(0.5 * b) - _s.gammaln(1 / b) - abs(x) ** b,
         lambda x, b: 0.5 + 0.5 * np.sign(x) * _s.gammainc(1 / b, abs(x) ** b),
-        valid=_positive,
+        valid=positive,
     ),
     "skewnorm": Law(
         lambda x, a: math.log(2) - HALF_LOG_TAU - 0.5 * x * x + _s.log_ndtr(a * x),
@@ -371,7 +371,7 @@ DISCRETE |= {
         _log_negative_binomial,
         lambda k, n, p: UFUNCS["betainc"](n, k + 1.0, p),
         lambda k, n, p: UFUNCS["betaincc"](n, k + 1.0, p),
-        support=_above(0.0),
+        support=above(0.0),
         valid=lambda n, p: (n > 0) & (p > 0) & (p <= 1),
         inside=0.0,
     ),

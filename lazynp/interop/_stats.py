@@ -13,7 +13,8 @@ import numpy
 
 import lazynp as np
 from lazynp.interop._calls import inexact, only, refuse, stacked
-from lazynp.interop._laws import CONTINUOUS, DISCRETE, HALF_LOG_TAU, Law
+from lazynp.interop._laws import DISCRETE, HALF_LOG_TAU, Law
+from lazynp.interop._laws_more import CONTINUOUS
 from lazynp.primitives.linear_algebra import triangular_solve
 
 # -- methods ---------------------------------------------------------------------------------------

@@ -1,0 +1,145 @@
+"""Distributions of scipy.stats in `_laws_more`: values as SciPy has them, also at the ends of their
+support and outside; derivatives by x, location, scale and shapes as differences of SciPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+import scipy.stats as st
+
+import lazynp as np
+from lazynp.interop import scipy as hooks
+
+# name -> shapes, one list for each set of parameters
+LAWS: dict[str, list[list[float]]] = {
+    "genpareto": [[0.3], [-0.4], [0.0], [1e-6]],
+    "genextreme": [[0.3], [-0.4], [0.0], [-1e-6]],
+    "weibull_max": [[1.7], [0.8]],
+    "exponweib": [[1.3, 0.8], [0.7, 1.9]],
+    "burr": [[2.1, 0.7], [1.2, 1.5]],
+    "burr12": [[2.1, 0.7], [1.2, 1.5]],
+    "mielke": [[2.1, 1.7]],
+    "kappa3": [[1.4]],
+    "betaprime": [[1.5, 2.2]],
+    "invgauss": [[0.6], [2.0]],
+    "fatiguelife": [[0.7]],
+    "nakagami": [[0.9]],
+    "rice": [[0.6], [2.5]],
+    "exponnorm": [[1.2]],
+    "johnsonsu": [[0.4, 1.3]],
+    "johnsonsb": [[-0.3, 0.9]],
+    "foldnorm": [[0.8]],
+    "triang": [[0.3], [0.0], [1.0]],
+    "loguniform": [[0.2, 2.5]],
+    "reciprocal": [[0.2, 2.5]],
+    "truncexpon": [[1.8]],
+    "bradford": [[1.1]],
+    "halflogistic": [[]],
+    "genlogistic": [[0.7]],
+    "hypsecant": [[]],
+    "moyal": [[]],
+    "laplace_asymmetric": [[1.4]],
+    "dgamma": [[1.6]],
+    "dweibull": [[1.4]],
+    "skewcauchy": [[0.3]],
+    "wrapcauchy": [[0.4]],
+    "semicircular": [[]],
+    "arcsine": [[]],
+    "alpha": [[1.2]],
+    "loglaplace": [[1.7]],
+    "wald": [[]],
+}
+WITHOUT_CDF = {"rice", "wrapcauchy"}
+METHODS = ["pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"]
+QUANTILES = {"genpareto", "loguniform", "reciprocal"}
+PLACES = numpy.array([-2.3, -0.9, -0.3, 0.15, 0.45, 0.85, 1.33, 2.7])
+CASES = [(name, i) for name, several in LAWS.items() for i in range(len(several))]
+
+
+@pytest.fixture(autouse=True)
+def _hooked() -> Iterator[None]:
+    hooks.hook()
+    yield
+    hooks.unhook()
+
+
+def _value(method: Any, x: Any, p: Any) -> Any:
+    """p: the shapes, location and scale."""
+    return method(x, *[p[i] for i in range(len(p) - 2)], loc=p[-2], scale=p[-1])
+
+
+def _difference(method: Any, x: Any, p: Any, d: Any) -> Any:
+    h = 1e-4
+    v = [_value(method, x, p + k * h * d) for k in (-2, -1, 1, 2)]
+    with numpy.errstate(invalid="ignore"):
+        return (v[0] - 8 * v[1] + 8 * v[2] - v[3]) / (12 * h)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "which"), CASES)
+def test_values_and_derivatives(name: str, which: int) -> None:
+    law, shapes = getattr(st, name), LAWS[name][which]
+    p = numpy.array([*shapes, 0.1, 1.3])
+    # a shape at the end of its range stays there
+    d = numpy.cos(numpy.arange(len(p)))[::-1] * numpy.array(
+        [0.0 if name == "triang" and s in (0.0, 1.0) else 1.0 for s in [*shapes, 0.5, 0.5]]
+    )
+    ends = numpy.array([v for v in law.support(*shapes, 0.1, 1.3) if numpy.isfinite(v)])
+    for method in METHODS[: 2 if name in WITHOUT_CDF else None]:
+        plain = getattr(law, method)
+        want = _value(plain, PLACES, p)
+        got, moved = np.jvp(lambda q: _value(plain, PLACES, q), (np.asarray(p),), (np.asarray(d),))  # noqa: B023
+        numpy.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12, err_msg=method)
+        slopes = _difference(plain, PLACES, p, d)
+        known = numpy.isfinite(want) & numpy.isfinite(slopes)
+        size = numpy.abs(slopes[known]).max(initial=1e-3)
+        numpy.testing.assert_allclose(
+            numpy.asarray(moved)[known], slopes[known], rtol=1e-5, atol=1e-6 * size, err_msg=method
+        )
+        if ends.size and not (name == "arcsine" and "pdf" in method):
+            got, _ = np.jvp(lambda q: _value(plain, ends, q), (np.asarray(p),), (np.asarray(d),))  # noqa: B023
+            want = _value(plain, ends, p)
+            numpy.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-12, err_msg=method)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", list(LAWS))
+def test_by_the_place_and_in_reverse(name: str) -> None:
+    law, p = getattr(st, name), numpy.array([*LAWS[name][0], 0.1, 1.3])
+    inside = [x for x in PLACES if numpy.isfinite(_value(law.logpdf, x, p))]
+    slope = np.grad(lambda x: _value(law.logpdf, x, p).sum())(np.asarray(inside))
+    h = 1e-5
+    want = [(_value(law.logpdf, x + h, p) - _value(law.logpdf, x - h, p)) / (2 * h) for x in inside]
+    numpy.testing.assert_allclose(slope, want, rtol=1e-5, atol=1e-6)
+    reverse = np.grad(lambda q: _value(law.logpdf, numpy.array(inside), q).sum())(np.asarray(p))
+    _, forward = np.jvp(
+        lambda q: _value(law.logpdf, numpy.array(inside), q).sum(),
+        (np.asarray(p),), (np.asarray(numpy.sin(p)),),
+    )  # fmt: skip
+    numpy.testing.assert_allclose(reverse @ numpy.sin(p), float(forward), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", list(LAWS))
+def test_invalid_parameters_give_nan(name: str) -> None:
+    law, shapes = getattr(st, name), LAWS[name][0]
+    got = np.jvp(lambda s: law.logpdf(0.4, *shapes, scale=s), (-1.0,), (1.0,))[0]
+    assert numpy.isnan(float(got))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(QUANTILES))
+def test_quantiles(name: str) -> None:
+    law, q = getattr(st, name), numpy.array([0.0, 0.2, 0.7, 1.0])
+    for shapes in LAWS[name]:
+        p = numpy.array([*shapes, 0.1, 1.3])
+        d = numpy.cos(numpy.arange(len(p)))
+        for plain in (law.ppf, law.isf):
+            got, moved = np.jvp(lambda v: _value(plain, q, v), (np.asarray(p),), (np.asarray(d),))  # noqa: B023
+            numpy.testing.assert_allclose(got, _value(plain, q, p), rtol=1e-9)
+            want = _difference(plain, q[1:3], p, d)
+            numpy.testing.assert_allclose(moved[1:3], want, rtol=1e-5, atol=1e-7)

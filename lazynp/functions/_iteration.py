@@ -19,6 +19,7 @@ from lazynp.functions._construct import asarray
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._integers import normalize_axis_index
 from lazynp.functions._joining import stack
+from lazynp.functions._nested import all_known
 from lazynp.functions._operands import as_array, cast, plain
 from lazynp.primitives import shaping
 from lazynp.transforms import vmap
@@ -27,12 +28,13 @@ ndindex = np.ndindex
 
 
 class broadcast:
-    """See `numpy.broadcast`. The shape needs no values; iteration computes the operands."""
+    """See `numpy.broadcast`. The shape needs no values; iteration computes what is not traced."""
 
     def __init__(self, *args: Any) -> None:
         self._operands = args
         self._layout = np.broadcast(*map(_as_laid_out, args))
         self._values: Any = None
+        self._parts: Any = None  # of traced operands
 
     shape = property(lambda self: self._layout.shape)
     size = property(lambda self: self._layout.size)
@@ -42,8 +44,11 @@ class broadcast:
     iters = property(lambda self: self._started().iters)
 
     def _started(self) -> Any:
-        if self._values is None:
+        if self._values is None and all_known(self._operands):
             self._values = np.broadcast(*to_host(self._operands))
+        elif self._values is None:
+            self._parts = [as_array(x) for x in self._operands]
+            self._values = np.broadcast(*map(_positions, self._parts))
         return self._values
 
     def reset(self) -> None:
@@ -54,7 +59,10 @@ class broadcast:
         return self
 
     def __next__(self) -> tuple[Any, ...]:
-        return tuple([to_device(x) for x in next(self._started())])
+        found = next(self._started())
+        if self._parts is None:
+            return tuple([to_device(x) for x in found])
+        return tuple([_at(x, int(i)) for x, i in zip(self._parts, found, strict=True)])
 
 
 def _as_laid_out(x: Any) -> Any:
@@ -78,7 +86,20 @@ class ndenumerate:
 
 def _laid_out(x: Array) -> Any:
     """A private copy of the value, with its axes in the memory order of x's."""
-    value, strides = np.asarray(host_value(x._read())), layout(x).strides
+    return _in_memory(np.asarray(host_value(x._read())), x)
+
+
+def _positions(x: Array) -> Any:
+    """What stands for the elements of a traced array: their numbers, in C order."""
+    return _in_memory(np.arange(x.size).reshape(x.shape), x)
+
+
+def _at(x: Array, position: int) -> Any:
+    return _getset.getitem(x, tuple(map(int, np.unravel_index(position, x.shape))))
+
+
+def _in_memory(value: Any, x: Array) -> Any:
+    strides = layout(x).strides
     whole = value.shape
     if value.size:
         value = value[tuple([slice(None if s else 1) for s in strides])]  # repeated elements once
@@ -117,8 +138,12 @@ class nditer:
     """See `numpy.nditer`: NumPy's iterator over the values of the operands.
 
     Writes to operands in the loop reach the Arrays at the end of the iteration, of the `with`
-    block, or at `close`.
+    block, or at `close`; those to traced ones at once.
     """
+
+    def __new__(cls, op: Any = None, *_: Any, **__: Any) -> Any:
+        known = all_known(op if isinstance(op, (list, tuple)) else [op])
+        return object.__new__(cls if known or cls is not nditer else _OfTraced)
 
     def __init__(
         self,
@@ -261,6 +286,66 @@ class nditer:
                     array._write(from_host(host))
                 if k in self._lent:
                     self._lent[k] = array._read()
+
+
+class _OfTraced(nditer):
+    """The iterator over numbers of the elements. It hands out views of these."""
+
+    def __init__(
+        self, op: Any, flags: Any = None, op_flags: Any = None, op_dtypes: Any = None,
+        order: Any = "K", casting: Any = "safe", op_axes: Any = None, itershape: Any = None,
+        buffersize: int = 0,
+    ) -> None:  # fmt: skip
+        if op_dtypes is not None or {"external_loop", "buffered"} & set(flags or ()):
+            raise TypeError(
+                "nditer of traced arrays: only single elements of their own dtypes are handed "
+                "out, without external_loop, buffered and op_dtypes"
+            )
+        self._single = not isinstance(op, (list, tuple))
+        given = [None if x is None else as_array(x) for x in ([op] if self._single else op)]
+        known = [x for x in given if x is not None]
+        shape = np.broadcast_shapes(*[x.shape for x in known])
+        dtype = np.result_type(*[x.dtype for x in known])
+        self._arrays = [new_array(from_host(np.zeros(shape, dtype))) if x is None else x
+                        for x in given]  # fmt: skip
+        options = {"flags": flags, "op_flags": op_flags, "op_axes": op_axes, "itershape": itershape}
+        hosts = [_positions(x) for x in self._arrays]
+        iterator: Any = np.nditer
+        self._iterator = iterator(
+            hosts[0] if self._single else hosts, order=order, casting=casting,
+            **{k: v for k, v in options.items() if v is not None},
+        )  # fmt: skip
+        self._lent, self._hosts, self._written = {}, hosts, [False] * len(hosts)
+
+    def _view(self, k: int, position: Any) -> Any:
+        x = self._arrays[k]
+        index = np.unravel_index(int(position), x.shape)
+        return _getset.getitem(x, (*map(int, index), ...))
+
+    def _handed(self, found: Any) -> Any:
+        if self._single:
+            return self._view(0, found)
+        return tuple([self._view(k, p) for k, p in enumerate(found)])
+
+    @property
+    def value(self) -> Any:
+        return self._handed(self._iterator.value)
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return tuple(self._arrays)
+
+    def __getitem__(self, index: Any) -> Any:
+        numbers = range(len(self._arrays))[index]
+        if isinstance(numbers, int):
+            return self._view(numbers, self._iterator[numbers])
+        return tuple([self._view(k, self._iterator[k]) for k in numbers])
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        self[index][...] = value
+
+    def __next__(self) -> Any:
+        return self._handed(next(self._iterator))
 
 
 def _written(op_flags: Any, n: int) -> list[bool]:

@@ -479,8 +479,7 @@ def frombuffer(
     array in it, as others may see it: processes, files, C code. Of bytes, a read-only copy.
     """
     check_like(like)
-    memory = to_host(buffer) if isinstance(buffer, NDArray) else buffer
-    found = np.frombuffer(memory, float if dtype is None else dtype, count, offset)
+    found = np.frombuffer(to_host(buffer), float if dtype is None else dtype, count, offset)
     if isinstance(buffer, NDArray):
         cls: Any = NDArray
         return cls(found.shape, found.dtype, buffer, offset)

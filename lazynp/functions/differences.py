@@ -381,7 +381,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     n = p.shape[axis]
     rest_of = u.add(part(p, axis, 1, n), reductions.cumsum(correction, axis))
     pieces = cast(part(p, axis, 0, 1), dtype), cast(rest_of, dtype)
-    return shaping.concatenate(*pieces, axis=axis)
+    return in_order(shaping.concatenate(*pieces, axis=axis), copied_order(p))
 
 
 @by_numpy(np.angle)

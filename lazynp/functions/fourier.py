@@ -13,6 +13,7 @@ from lazynp._array import Array, from_host, new_array
 from lazynp._dimensions import require, require_some, size_of
 from lazynp._extents import surely
 from lazynp._sizes import is_size, smallest
+from lazynp._strides import copied_order, in_order
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import as_size, check_device, static
 from lazynp.functions._eager import IGNORES_OUT, by_numpy
@@ -46,9 +47,10 @@ def _transform(x: Array, kind: str, sizes: Sequence[Any], axes: Sequence[Any], n
     if x.dtype.char == "e" and norm != ("forward" if kind in _INVERSE else "backward"):
         return _by_halves(x, kind, sizes, axes, norm)
     places = [normalize_axis_index(k, x.ndim) for k in axes]
+    lying = copied_order(x)
     x = plain(cast(x, _computed_in(x.dtype, kind)))
     if len(set(places)) < len(places) or len(places) > fourier.MOST_AXES:
-        return _in_turns(x, kind, sizes, places, norm)
+        return in_order(_in_turns(x, kind, sizes, places, norm), lying)
     half = kind == "IRFFT"
     wanted = [*sizes[:-1], sizes[-1] // 2 + 1] if half else sizes
     x = _resized(x, dict(zip(places, wanted, strict=True)))
@@ -58,7 +60,7 @@ def _transform(x: Array, kind: str, sizes: Sequence[Any], axes: Sequence[Any], n
     out = fourier.fft(x, kind=kind, length=tuple(sizes), norm=norm)
     if order != sorted(order):
         out = shaping.transpose(out, permutation=tuple(map(order.index, range(x.ndim))))
-    return out
+    return in_order(out, lying)
 
 
 def _by_halves(x: Array, kind: str, sizes: Sequence[Any], axes: Sequence[Any], norm: str) -> Array:

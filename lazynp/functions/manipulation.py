@@ -18,7 +18,7 @@ from lazynp._dimensions import as_operand, length_of, table
 from lazynp._extents import known_empty
 from lazynp._node import VALUE
 from lazynp._sizes import Size, is_size, largest, sized
-from lazynp._strides import are_same, may_write
+from lazynp._strides import are_same, copied_order, in_order, may_write
 from lazynp._values import knowable
 from lazynp.functions._arguments import (
     NO_AXIS,
@@ -277,9 +277,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
         amounts = broadcast(shift, shifts)
         for k in range(amounts.size):
             out = _rolled_by_lazy(out, amounts[k], axes[k if len(axes) > 1 else 0])
-        return fortran(out, is_fortran(x))
+        return in_order(out, copied_order(x))
     if _is_pending(shift) and len(axes) == 1:
-        return fortran(_rolled_by_lazy(out, shift, axes[0]), is_fortran(x))
+        return in_order(_rolled_by_lazy(out, shift, axes[0]), copied_order(x))
     pairs = np.broadcast(static(shift), axes)
     if pairs.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
@@ -293,7 +293,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
             out = _rolled_by_lazy(out, as_array(amount), place)
         elif first:
             out = joined([part(out, place, n - first, n), part(out, place, 0, n - first)], place)
-    return fortran(out, is_fortran(x))
+    return in_order(out, copied_order(x))
 
 
 def _is_pending(shift: Any) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from lazynp._array import Array, new_array
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._node import aval_of_node
+from lazynp._strides import copied_order, in_order
 from lazynp.functions import ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._foreign import by_numpy as by_numpys, overridden
@@ -104,7 +105,7 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
         parts = (_rounded(part(x), decimals) for part in (elementwise.real, elementwise.imag))
         result = elementwise.complex_(*parts)
     elif x.dtype.kind in "iu" and decimals >= 0:
-        result = new_array(x._read())
+        result = in_order(new_array(x._read()), copied_order(x))
     elif x.dtype.kind == "b" and decimals:
         np.round(np.empty(0, bool), decimals)  # raises
         raise AssertionError

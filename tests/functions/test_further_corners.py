@@ -160,3 +160,49 @@ def test_complex_numbers_of_pythons_are_no_real_elements(product: str, dtype: st
     be_eager(False)
     half = len(found) // 2
     assert found[:half] == found[half:]
+
+
+LYING = {
+    "Fortran's order": "np.asfortranarray(np.arange(24.0).reshape(6, 4))",
+    "a third order": "np.arange(24).reshape(2, 3, 4).transpose(1, 0, 2)",
+    "a fourth order": "np.arange(24).reshape(2, 3, 4).transpose(1, 2, 0)",
+}
+ORDERED = """
+np.roll(x, 1, 0)
+np.roll(x, (1, 1), (0, 1))
+np.roll(x, 1)
+np.round(x)
+np.round(x * 1.5)
+x.round(-1)
+np.fft.fft(x)
+np.fft.fft(x, 8)
+np.fft.fft(x, 3, axis=0)
+np.fft.rfft(x)
+np.fft.irfft(x, 6)
+np.fft.fftn(x)
+np.fft.rfftn(x)
+np.fft.fftshift(x)
+np.unwrap(x * 1.0)
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("execution", ["adaptive", "compiled", "reference"])
+@pytest.mark.parametrize("lying", LYING)
+def test_results_lie_as_numpys_under_every_policy(lying: str, execution: Any) -> None:
+    def outcome(np: Any) -> Any:
+        x = eval(LYING[lying], {"np": np})
+        return {call: eval(call, {"np": np, "x": x}).strides for call in ORDERED}
+
+    with lazynp.config(execution=execution):
+        assert outcome(lazynp) == outcome(numpy)
+
+
+def test_writes_show_in_a_rolled_array_and_not_in_its_source() -> None:
+    def outcome(np: Any) -> Any:
+        x = np.asfortranarray(np.arange(6).reshape(2, 3))
+        y, z = np.roll(x, 0, 0), np.round(x)
+        y.T.ravel()[0], z[0, 0] = 99, 7
+        return x.tolist(), y.tolist(), z.tolist()
+
+    with lazynp.config(execution="compiled"):
+        assert outcome(lazynp) == outcome(numpy)

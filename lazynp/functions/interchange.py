@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, from_host, new_array
+from lazynp._avals import on_device
 from lazynp._flush import host_value
 from lazynp._fronts import unbound
 from lazynp._strides import copied_order, in_order, writeable
@@ -56,8 +57,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     check_device(device)
     if copy is None and isinstance(x, Array):
-        if not x.dtype.isnative:
-            raise BufferError("DLPack only supports native byte order.")
+        if not on_device(x.dtype):
+            np.empty(1, x.dtype).__dlpack__()  # raises: text, objects, another byte order
         return in_order(new_array(x._read()), copied_order(x))
     value = np.from_dlpack(x, device=device, copy=copy)
     if copy is False:

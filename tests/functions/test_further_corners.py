@@ -59,6 +59,12 @@ np.power(np.array([2, 3]), -1, where=False, out=np.ones(2, int))
 np.power(np.array([2, 3]), -1, where=[True, False], out=np.ones(2, int))
 f.resize(f.shape), f, v
 np.from_dlpack(be)
+np.from_dlpack(np.array(["a"]))
+np.from_dlpack(np.array([None]))
+np.from_dlpack(np.array(["2020"], "M8[Y]"))
+np.from_dlpack(np.zeros(2, "i4, f4"))
+np.from_dlpack(np.arange(3, dtype="g"))
+np.from_dlpack(np.array([True, False]))
 np.imag(f)
 f.imag.flags.writeable
 np.imag(np.ones((2, 3))[:, ::2])

@@ -44,6 +44,7 @@ from lazynp._sizes import Size, Test
 from lazynp._stale import note, write_lock
 from lazynp._trace import record, record_multiple
 from lazynp._turns import wait_for
+from lazynp._values import there
 
 _new = object.__new__
 _class_of_object: Any = vars(object)["__class__"]
@@ -106,7 +107,7 @@ class Array(Declarations):
         """
         if whole[VALUE] is None:
             flush_for_part(aval_of_node(self._node).nbytes, whole)
-        value = self._look(whole[VALUE])
+        value = self._look(there(whole))
         if value is None or self._is_recorded(value):
             return None
         return [None, None, value, None, aval_of(value.shape, value.dtype)]

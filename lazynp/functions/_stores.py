@@ -85,7 +85,7 @@ def _own_memory(owner: Array) -> Any:
         return memory
     node = owner._node
     if node[VALUE] is None:
-        return _filled(owner)
+        return _unparked(node) if _is_parked(node) else _filled(owner)
     if type(node[VALUE]) is not ndarray:
         if not lowering.on_host() or isinstance(node[VALUE], Tracer):
             return None
@@ -99,6 +99,21 @@ def _own_memory(owner: Array) -> Any:
         np.copyto(fresh, node[VALUE])
         node[VALUE] = fresh
     return node[VALUE]
+
+
+def _is_parked(node: Any) -> bool:
+    return node[OP] is not None and node[OP].primitive.kind == "view"
+
+
+def _unparked(node: Any) -> Any:
+    """Memory for an array that shows another one's, as a transposed one does after a write to it."""
+    shown = there(node)
+    if type(shown) is not ndarray or not lowering.on_host():
+        return None
+    data = lowering.aligned_empty(shown.shape, shown.dtype)
+    np.copyto(data, shown)
+    node[VALUE], node[ARGS] = data, None
+    return data
 
 
 def _filled(owner: Array) -> Any:

@@ -9,6 +9,8 @@ import numpy
 import pytest
 
 import lazynp
+from lazynp._node import VALUE
+from tests.helpers import be_eager
 
 OPERATORS = {
     "iadd": "add", "isub": "subtract", "imul": "multiply", "itruediv": "divide",
@@ -108,3 +110,41 @@ def test_of_two_errors_a_read_only_array_gives_numpys(how: str, dtype: str) -> N
             except Exception as e:
                 errors.append(next(k for k in type(e).__mro__ if k.__module__ == "builtins"))
         assert errors[0] is errors[1], it
+
+
+def _row(v: Any, i: int) -> None:
+    v[i] += 1.0
+
+
+def _part(v: Any, i: int) -> None:
+    v[i : i + 3] *= 1.5
+
+
+def _item(v: Any, i: int) -> None:
+    v[i, 0] += 2.0
+
+
+def _read_and_set(v: Any, i: int) -> None:
+    v[i] = v[i] * 0.5 + 1
+
+
+@pytest.mark.parametrize("store", [_row, _part, _item, _read_and_set])
+@pytest.mark.parametrize("make", ["np.array([x, 2 * x]).T", "np.zeros((3, 40_000)).T",
+                                  "np.array([x, x]).reshape(40_000, 2).T[::-1].T"])  # fmt: skip
+@pytest.mark.own_policy  # whether programs run instead
+def test_large_arrays_that_are_views_of_a_temporary_are_written_in_place(
+    store: Any, make: str
+) -> None:
+    """`np.array([x, y]).T`: rows of it are views of a view, and the first store may copy all."""
+    be_eager()
+    ours, theirs = (eval(make, {"np": m, "x": m.linspace(0, 1, 40_000)}) for m in (lazynp, numpy))
+    places = []
+    for i in range(12):
+        store(ours, i)
+        store(theirs, i)
+        value = ours._owner()._node[VALUE]
+        places.append(None if value is None else value.ctypes.data)
+        del value  # whoever holds the memory prevents that it is written in place
+    assert len(set(places[4:])) == 1
+    assert places[-1] is not None
+    numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)

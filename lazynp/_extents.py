@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,9 @@ def slice_extent(item: slice, length: Dim) -> tuple[Dim, Dim, int]:
         return start, len(range(start, stop, step)), step
     if type(step) is Size:
         raise undecided(step)
+    start, stop, step = (  # NumPy's integers would ask for the value of a size beside them
+        b if b is None or type(b) is Size else index(b) for b in (start, stop, step)
+    )
     if step == 0:
         raise ValueError("slice step cannot be zero")
     if step > 0:

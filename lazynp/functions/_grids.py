@@ -10,9 +10,10 @@ import numpy as np
 
 from lazynp._array import Array, Scalar
 from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._dimensions import as_number, size_of
 from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._flush import host_value
-from lazynp._sizes import sized
+from lazynp._sizes import is_size, largest, sized
 from lazynp._values import knowable
 from lazynp._views import reshape as view_reshape, transpose
 from lazynp.functions import ufuncs
@@ -111,6 +112,18 @@ def _is_count(step: Any) -> bool:
     return isinstance(step, (complex, np.complexfloating))
 
 
+def _bound(x: Any) -> Any:
+    """Where a grid begins or ends: a number, or a size."""
+    found = size_of(x) if isinstance(x, Array) and not x.ndim and x.dtype.kind in "iu" else None
+    return found if is_size(found) else static(x)
+
+
+def _steps_between(start: Any, stop: Any, step: Any) -> Any:
+    if (is_size(start) or is_size(stop)) and type(step) is int and step:
+        return largest(-((start - stop) // step), 0)
+    return max(math.ceil((stop - start) / step), 0)
+
+
 class nd_grid:
     """`mgrid[slices]` and `ogrid[slices]`: see `numpy.mgrid`."""
 
@@ -123,7 +136,7 @@ class nd_grid:
         if not isinstance(key, tuple):
             return self._line(key)
         parts = [
-            [0 if s.start is None else static(s.start), static(s.stop),
+            [0 if s.start is None else _bound(s.start), _bound(s.stop),
              1 if s.step is None else static(s.step)]
             for s in key
         ]  # fmt: skip
@@ -135,13 +148,14 @@ class nd_grid:
                 sizes.append(int(step))
                 p[2] = 1 if int(step) == 1 else (stop - start) / float(int(step) - 1)
             else:
-                sizes.append(max(math.ceil((stop - start) / step), 0))
-            known += [start, stop, step]
+                sizes.append(_steps_between(start, stop, step))
+            known += [0 if is_size(n) else n for n in (start, stop, step)]
         dtype = np.result_type(*known)
         ndim = len(parts)
         lines = []
         for k, (size, (start, _, step)) in enumerate(zip(sizes, parts, strict=True)):
-            line = cast(ufuncs.add(ufuncs.multiply(arange(size, dtype=dtype), step), start), dtype)
+            steps = ufuncs.multiply(arange(size, dtype=dtype), step)
+            line = cast(ufuncs.add(steps, as_number(start)), dtype)
             if self.sparse:  # by newaxis, which shows in the strides
                 lines.append(sliced(line, *[slice(None) if i == k else None for i in range(ndim)]))
                 continue
@@ -154,8 +168,8 @@ class nd_grid:
         return grids[0] if ndim == 1 else shaping.concatenate(*grids, axis=0)
 
     def _line(self, key: slice) -> Array:
-        start = 0 if key.start is None else static(key.start)
-        stop, step = static(key.stop), static(key.step)
+        start = 0 if key.start is None else _bound(key.start)
+        stop, step = _bound(key.stop), static(key.step)
         if not _is_count(step):
             return arange(start, stop, step)
         length = int(abs(step))

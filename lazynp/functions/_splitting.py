@@ -47,7 +47,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array
     if hasattr(ary, "shape"):
         total = x.shape[axis]  # the IndexError of an axis that is none
     axis = normalize_axis_index(axis, x.ndim, "axis1")
-    total, cuts = x.shape[axis], static(indices_or_sections)
+    total, cuts = x.shape[axis], _cuts(indices_or_sections)
     try:
         bounds = [0, *cuts, total]
     except TypeError:
@@ -56,15 +56,27 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array
             raise ValueError("number sections must be larger than 0.") from None
         each, extras = divmod(total, count)
         bounds = [i * each + smallest(i, extras) for i in range(count + 1)]
+    before = (slice(None),) * axis
     return [
-        sliced(x, *(slice(None),) * axis, slice(*pair), ...)
+        getitem(x, (*before, slice(*pair)))
+        if any(isinstance(b, Array) for b in pair) else sliced(x, *before, slice(*pair), ...)
         for pair in zip(bounds[:-1], bounds[1:], strict=True)
+    ]  # fmt: skip
+
+
+def _cuts(given: Any) -> Any:
+    """Where to cut, or into how many parts. Places that are only traced stay so."""
+    if not isinstance(given, (list, tuple)):
+        return static(given)
+    return [
+        c if isinstance(c, Array) and not c.ndim and not knowable(c._read()) else static(c)
+        for c in given
     ]
 
 
 def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
     """See `numpy.split`."""
-    sections = static(indices_or_sections)
+    sections = _cuts(indices_or_sections)
     try:
         len(sections)
     except TypeError:

@@ -30,6 +30,12 @@ def square(n: int) -> Any:
 OF_VECTORS = [
     "np.append(x,1.).item(0)",
     "np.cov(x)",
+    "np.mgrid[0:x.shape[0],0:3]", "np.mgrid[1:x.shape[0]:2,x.shape[0]:0:-1]",
+    "np.ogrid[:x.shape[0],:x.shape[0]+1][1]", "np.mgrid[0:(x>1).sum(),0:x.shape[0]]",
+    "np.mgrid[0:1:3j,0:x.shape[0]:2]", "np.mgrid[0:(x>1).sum()]",
+    "np.split(x,[(x>1).sum()])[0]", "np.split(x,[2,np.searchsorted(x,1.)])[1]",
+    "np.array_split(np.outer(x,x),[(x>1).sum()],1)[1]", "np.split(x,np.array([1,2]))[2]",
+    "x[np.int64(1):np.int32(-1)]",
     "np.median(x)", "np.insert(x,0,1.0)", "np.lexsort((x,))", "np.sort_complex(x)",
     "np.digitize(x,[1.])", "np.isin(x,[0.5])", "np.in1d(x,[.5])", "np.ediff1d(x)",
     "np.kron(x,[1.,2.])", "np.polyval([1.,2.],x)", "np.logspace(0,1,x.shape[0])",

@@ -158,9 +158,8 @@ def slice_extent(item: slice, length: Dim) -> tuple[Dim, Dim, int]:
         return start, len(range(start, stop, step)), step
     if type(step) is Size:
         raise undecided(step)
-    start, stop, step = (  # NumPy's integers would ask for the value of a size beside them
-        b if b is None or type(b) is Size else index(b) for b in (start, stop, step)
-    )
+    step = index(step)  # NumPy's integers would ask for the value of a size beside them
+    start, stop = (b if b is None or type(b) is Size else index(b) for b in (start, stop))
     if step == 0:
         raise ValueError("slice step cannot be zero")
     if step > 0:

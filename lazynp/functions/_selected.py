@@ -268,7 +268,9 @@ class Selected:
 
 
 register_pytree_node(
-    Selected, lambda x: ((x.whole, x.mask), x.first), lambda first, parts: Selected(*parts, first)
+    Selected,
+    lambda x: ((x.whole, x.mask), x.first),
+    lambda first, parts: Selected(parts[0], parts[1], first),
 )
 
 

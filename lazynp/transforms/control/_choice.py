@@ -253,7 +253,7 @@ def _decided(
         if v is not w:
             name_twice((v, w))
         theirs, of = made | alone.get(n, set()), getattr(cells.get(n), "of", None)
-        plan.append(_joined(n, *pair, line, theirs, n in optional or maybe, of))
+        plan.append(_joined(n, pair[0], pair[1], line, theirs, n in optional or maybe, of))
     wanted = [slot for part in plan for slot in part[1]]
     programs = [_aligned(s.program, [(slot[k], slot[2]) for slot in wanted], s.count)
                 for k, s in enumerate(sides)]  # fmt: skip

@@ -412,8 +412,7 @@ def _joined(
     merged = [note_merged(v, line, group, False, made | both) for v in (a, b)]
 
     def rebuild(handles: Any) -> Any:
-        leaves = [x if fixed else next(handles) for fixed, x in parts]
-        out = put_together(tree_unflatten(tree, leaves))
+        out = put_together(tree_unflatten(tree, [x if f else next(handles) for f, x in parts]))
         if any(merged):
             note_merged(out, line, group, True, both)
         else:

@@ -9,9 +9,9 @@ import numpy as np
 
 from lazynp import _views
 from lazynp._array import Array, NDArray, array_of, from_host, new_array, write_lock
-from lazynp._dimensions import require, require_some, table
+from lazynp._dimensions import require, table
 from lazynp._extents import broadcast_shapes, known_empty, same_shape
-from lazynp._sizes import sized, smallest, undecided
+from lazynp._sizes import is_size, sized, smallest, undecided
 from lazynp._steps import Diagonal
 from lazynp._strides import in_order, layout, order_of_strides
 from lazynp._values import knowable, seen_value
@@ -99,8 +99,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
     none = IndexError("cannot do a non-empty take from an empty axes.")
     if known_empty(x.shape[axis]) and index.size:
         raise none
-    if type(index.size) is int and index.size:
-        require_some(x.shape[axis], none)
+    if is_size(x.shape[axis]):
+        require(x.shape[axis] - smallest(index.size, 1), lambda _: none, x.shape[axis])
     if mode == "raise" and any([known_empty(n) for n in x.shape[:axis]]):
         mode = "clip"  # NumPy looks at an index where it takes something
     index = in_range(index, x.shape[axis], mode, axis)

@@ -36,6 +36,7 @@ OF_VECTORS = [
     "np.split(x,[(x>1).sum()])[0]", "np.split(x,[2,np.searchsorted(x,1.)])[1]",
     "np.array_split(np.outer(x,x),[(x>1).sum()],1)[1]", "np.split(x,np.array([1,2]))[2]",
     "x[np.int64(1):np.int32(-1)]",
+    "np.take(x,np.arange(x.shape[0]+2),mode='wrap')", "np.take(x,[],mode='clip')",
     "np.median(x)", "np.insert(x,0,1.0)", "np.lexsort((x,))", "np.sort_complex(x)",
     "np.digitize(x,[1.])", "np.isin(x,[0.5])", "np.in1d(x,[.5])", "np.ediff1d(x)",
     "np.kron(x,[1.,2.])", "np.polyval([1.,2.],x)", "np.logspace(0,1,x.shape[0])",

@@ -74,4 +74,5 @@ ONLY_NUMPYS: dict[str, set[str]] = {
     },
     "scipy.sparse._sputils": {"isdense"},
     "scipy.sparse.linalg._interface": {"aslinearoperator"},
+    "xarray.core.dataset": {"_validate_interp_indexers"},
 }  # fmt: skip

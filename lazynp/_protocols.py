@@ -9,7 +9,7 @@ import contextlib
 import functools
 import sys
 from importlib import import_module
-from types import ModuleType
+from types import MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,7 @@ from lazynp.functions import (
 from lazynp.functions._checks import refuse
 from lazynp.functions._memory import asks_for_copy
 from lazynp.functions._operands import as_array, broadcast, cast
+from lazynp.functions._pandas import numpys
 from lazynp.functions._part_functions import UFUNC_REDUCTIONS, empty_text, least
 from lazynp.functions._recording import owners_first
 from lazynp.functions._refused import FAULTS, numpys_fault
@@ -345,7 +346,30 @@ def array_namespace(self: Array, /, *, api_version: str | None = None) -> Module
     return import_module("lazynp.array_api").namespace_of_version(api_version)
 
 
+def _of_torch(
+    cls: type, function: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+) -> Any:
+    given = {name: numpys(x) for name, x in (kwargs or {}).items()}
+    return function(*[numpys(x) for x in args], **given)
+
+
+def _torch_function(self: Scalar) -> Any:
+    """For torch, which asks it of what is no tensor and no number that C knows. An integer has
+    none: it may be a size, and torch then takes it for one by `__index__`.
+    """
+    if self.dtype.kind in "iu":
+        raise AttributeError("__torch_function__")
+    return MethodType(_of_torch, Scalar)
+
+
+def _arrow_array(self: Array, type: Any = None) -> Any:
+    """For pyarrow, which asks it of what is no array of NumPy's."""
+    return sys.modules["pyarrow"].array(np.array(host_value(self._read())), type=type)
+
+
 def attach() -> None:
+    Scalar.__torch_function__ = property(_torch_function)  # type: ignore[attr-defined]
+    NDArray.__arrow_array__ = _arrow_array  # type: ignore[attr-defined]
     Array.__array_namespace__ = array_namespace  # type: ignore[attr-defined]
     asked = in_front("asked", array_ufunc, entries=_CALLS, operators=OF_SCALARS)
     Array.__array_ufunc__ = asked  # type: ignore[attr-defined]

@@ -298,3 +298,22 @@ def test_functions_of_numpys_testing_compare_lazy_arrays() -> None:
         same([x, x], [numpy.arange(3.0), x])
         with pytest.raises(AssertionError, match="Mismatched elements: 2 / 3"):
             same(x, y)
+
+
+def test_scalars_tell_torch_that_they_are_numbers() -> None:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return [type(x) for x in (*args, *kwargs.values())]
+
+    x, n = np.linspace(0, 1, 3)[1], np.arange(3)[1]
+    told = x.__torch_function__(function, (), (x, "a", [n]), {"dim": n})
+    assert told == [numpy.float64, str, list, numpy.int64]
+    assert not any(hasattr(y, "__torch_function__") for y in (np.arange(3), n))
+
+
+def test_arrays_tell_pyarrow_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    pyarrow = types.ModuleType("pyarrow")
+    vars(pyarrow)["array"] = lambda values, type: (values, type)
+    monkeypatch.setitem(sys.modules, "pyarrow", pyarrow)
+    values, kind = np.arange(3).__arrow_array__(type="int8")
+    assert type(values) is numpy.ndarray
+    assert (values.tolist(), kind) == ([0, 1, 2], "int8")

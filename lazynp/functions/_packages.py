@@ -40,7 +40,7 @@ SOME = {
     "pyarrow": ("array", "chunked_array", "record_batch", "scalar", "table"),
     "statsmodels.base.data": ("handle_data",),
     "tables.flavor": ("array_as_internal", "array_of_flavor", "flavor_of"),
-    "torch": ("as_tensor", "from_numpy", "tensor"),
+    "torch": ("from_numpy",),  # others are known to its compilers
     "torch.utils.data._utils.collate": ("collate", "default_collate", "default_convert"),
 }
 

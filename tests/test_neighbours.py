@@ -314,6 +314,7 @@ def test_arrays_tell_pyarrow_their_values(monkeypatch: pytest.MonkeyPatch) -> No
     pyarrow = types.ModuleType("pyarrow")
     vars(pyarrow)["array"] = lambda values, type: (values, type)
     monkeypatch.setitem(sys.modules, "pyarrow", pyarrow)
-    values, kind = np.arange(3).__arrow_array__(type="int8")
+    x: Any = np.arange(3)
+    values, kind = x.__arrow_array__(type="int8")
     assert type(values) is numpy.ndarray
     assert (values.tolist(), kind) == ([0, 1, 2], "int8")

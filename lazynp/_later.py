@@ -74,5 +74,6 @@ ONLY_NUMPYS: dict[str, set[str]] = {
     },
     "scipy.sparse._sputils": {"isdense"},
     "scipy.sparse.linalg._interface": {"aslinearoperator"},
+    "sklearn.model_selection._search": {"__init__"},
     "xarray.core.dataset": {"_validate_interp_indexers"},
 }  # fmt: skip

@@ -25,7 +25,6 @@ from lazynp._positions import position
 from lazynp._promotion import all_told, derivatives, fronts, taken
 from lazynp._recorder import user_position
 from lazynp.functions._host import on_host_call
-from lazynp.functions._packages import on_lazynp
 
 _PLACES = tuple(
     os.path.realpath(p) + os.sep
@@ -89,8 +88,6 @@ def install() -> None:
     unaffected. SciPy's functions of traced arrays are lazynp's. `uninstall` ends all of it.
     """
     builtins.__import__ = _import
-    if _is_users not in on_lazynp:
-        on_lazynp.append(_is_users)
     importlib.import_module("lazynp.interop.scipy").hook()
 
 
@@ -98,7 +95,6 @@ def uninstall() -> None:
     """Make `import numpy` import NumPy again, everywhere."""
     if builtins.__import__ is _import:
         builtins.__import__ = _original
-        on_lazynp.remove(_is_users)
         importlib.import_module("lazynp.interop.scipy").unhook()
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import sys
+import os
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -26,9 +26,10 @@ from lazynp.functions._getset import setitem
 from lazynp.functions._loaded import when_any_is_loaded, when_loaded
 from lazynp.functions._pandas import KNOWN, PLAIN, SPECIAL, is_ours, numpys, root_of, takes_more
 
-# packages all of whose functions and methods are like that
+# packages, and parts of them, all of whose functions and methods are like that
 WHOLE = (
-    "MDAnalysis", "SimpleITK", "bottleneck", "casadi", "cv2", "cvxpy", "galois", "gymnasium",
+    "MDAnalysis", "SimpleITK", "astropy.table", "bottleneck", "casadi", "control", "cv2", "cvxpy",
+    "galois", "gymnasium",
     "h5py", "hdbscan", "lightgbm", "librosa", "nlopt", "ortools", "osqp", "ot", "polars", "pyamg",
     "pyproj", "pyswarms", "pyvista", "pywt", "ruptures", "shapely", "skimage", "sparse", "xgboost",
 )  # fmt: skip
@@ -44,12 +45,14 @@ SOME = {
     "torch.utils.data._utils.collate": ("collate", "default_collate", "default_convert"),
 }
 
+_WHOLE = tuple([f"{name}." for name in WHOLE])
+
 
 def hook() -> None:
     """Called once, when lazynp is imported."""
-    KNOWN.update(WHOLE)
     for name in WHOLE:
-        when_any_is_loaded(name, _change)
+        KNOWN.add(name.partition(".")[0])
+        when_any_is_loaded(name.partition(".")[0], _change)
     for name in SOME:
         when_loaded(name, _change_some)
 
@@ -131,9 +134,9 @@ def _is_changed(before: Any, after: Any) -> bool:
 
 def _change(module: Any) -> None:
     """The functions of a module of a package, and the methods of its classes."""
-    root = module.__name__.partition(".")[0]
-    if _runs_on_ours(module):
+    if not _is_installed(module) or not f"{module.__name__}.".startswith(_WHOLE):
         return
+    root = module.__name__.partition(".")[0]
     for name, member in list(vars(module).items()):
         if isinstance(member, type):
             if member.__module__ == module.__name__:
@@ -143,7 +146,7 @@ def _change(module: Any) -> None:
 
 
 def _change_some(module: Any) -> None:
-    if _runs_on_ours(module):
+    if not _is_installed(module):
         return
     made = {id(vars(module).get(name)) for name in SOME[module.__name__]} - {id(None)}
     for name, function in list(vars(module).items()):  # by all of its names
@@ -151,15 +154,10 @@ def _change_some(module: Any) -> None:
             setattr(module, name, taking_numpys(function, True))
 
 
-def _runs_on_ours(module: Any) -> bool:
-    """Whether it gets lazynp for NumPy, as a package that is not installed but lies in a folder."""
-    names = vars(module)
-    return any([x is sys.modules["lazynp"] for x in names.values()]) or any(
-        [gets_lazynp(names) for gets_lazynp in on_lazynp]
-    )
-
-
-on_lazynp: list[Any] = []  # tell it of a module's namespace, while `_script.install` is in effect
+def _is_installed(module: Any) -> bool:
+    """Whether it is no module of the user's of the same name. (Theirs may run on lazynp.)"""
+    places = os.path.abspath(getattr(module, "__file__", None) or "").split(os.sep)
+    return "site-packages" in places or "dist-packages" in places
 
 
 def _is_to_change(member: Any, root: str) -> bool:
@@ -194,4 +192,4 @@ def _changed_member(member: Any, root: str) -> Any:
     return type(member)(taking_numpys(function))
 
 
-__all__ = ["SOME", "WHOLE", "hook", "on_lazynp", "taking_numpys"]
+__all__ = ["SOME", "WHOLE", "hook", "taking_numpys"]

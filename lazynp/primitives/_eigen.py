@@ -12,12 +12,12 @@ from lazynp._primitive import NOT_LINEAR, Primitive
 from lazynp.primitives import elementwise, reduction
 from lazynp.primitives._matrices import (
     adjoint,
-    as_column,
     as_row,
     check_matrix,
     complex_dtype,
     conjugated,
     diagonal,
+    gaps,
     guarded,
     hermitian,
     inverse_or_zero,
@@ -76,7 +76,8 @@ def _eigh_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, lower: bool, compute_v: bool
 ) -> tuple[Any, Any]:
     """Only the triangle of A' that `lower` selects counts. Eigenvectors of equal eigenvalues get no
-    rotation.
+    rotation, where rounding counts as nothing: what depends on all of them, as their projection,
+    would be a difference of large numbers.
     """
     (a,), (a_dot,) = primals, tangents
     if a_dot is None:
@@ -93,8 +94,7 @@ def _eigh_jvp(
 
 def _turned(w: Any, inside: Any) -> Any:
     """inside[i, j] / (w[j] - w[i])"""
-    gaps = inverse_or_zero(elementwise.subtract(as_row(w), as_column(w)))
-    return elementwise.multiply(gaps, inside)
+    return elementwise.multiply(inverse_or_zero(gaps(w)), inside)
 
 
 eigh = Primitive(

@@ -123,6 +123,28 @@ def inverse_or_zero(x: Any) -> Any:
     return elementwise.select(zero, 0, elementwise.divide(1, elementwise.select(zero, 1, x)))
 
 
+_UNITS = 32  # in the last place of the largest eigenvalue: LAPACK's error in matrices of this size
+
+
+def gaps(w: Any, sums: Any = None) -> Any:
+    """w[j] - w[i] of eigenvalues or singular values, and 0 where they are equal up to rounding.
+
+    sums: of singular values. Where both are zero up to rounding they stay as they are, so that what
+    the product of the factors owes to both vectors together is not lost.
+    """
+    difference, n = elementwise.subtract(as_row(w), as_column(w)), w.shape[-1]
+    if type(n) is int and n < 2:
+        return difference
+    largest = reduction.reduce_max(elementwise.absolute(w), axes=(w.ndim - 1,))
+    units = max(n, _UNITS) if type(n) is int else _UNITS
+    error = elementwise.multiply(largest, units * float(np.finfo(w.dtype).eps))
+    error = as_column(shaping.reshape(error, shape=(*error.shape, 1)))
+    equal = elementwise.less_equal(elementwise.absolute(difference), error)
+    if sums is not None:
+        equal = elementwise.logical_and(equal, elementwise.greater(sums, error))
+    return elementwise.select(equal, 0, difference)
+
+
 def stacked_batch(primitive: Any) -> Callable[..., Any]:
     """The batch rule of primitives on stacks: add one leading dimension."""
 

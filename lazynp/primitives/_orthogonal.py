@@ -17,6 +17,7 @@ from lazynp.primitives._matrices import (
     as_row,
     check_matrix,
     diagonal,
+    gaps,
     guarded,
     identity_like,
     inverse_or_zero,
@@ -253,16 +254,20 @@ def _with_others(dot: Any, part: Any, whole: Any) -> Any:
 
 
 def _svd_tangents(a_dot: Any, u: Any, s: Any, v: Any, inside: Any) -> tuple[Any, Any]:
-    """Townsend, "Differentiating the singular value decomposition" (2016); 0 for equal values."""
+    """Townsend, "Differentiating the singular value decomposition" (2016), with u^H A' v as a sum:
+    its Hermitian part turns u and v alike, and not at all where singular values are equal. Its skew
+    part turns them against each other; that has no such exception.
+    """
     add, multiply, subtract = elementwise.add, elementwise.multiply, elementwise.subtract
     row, column = as_row(s), as_column(s)
-    gaps = inverse_or_zero(multiply(add(row, column), subtract(row, column)))
-    right, left = multiply(row, inside), multiply(column, inside)
-    # the skew part of its diagonal: the phases
-    skew = multiply(0.5, subtract(inside, adjoint(inside)))
-    phases = multiply(multiply(identity_like(inside), skew), inverse_or_zero(row))
-    u_dot = matmul(u, add(multiply(gaps, add(right, adjoint(right))), phases))
-    v_dot = matmul(v, multiply(gaps, add(left, adjoint(left))))
+    sums, turned = add(row, column), adjoint(inside)
+    even, skew = multiply(0.5, add(inside, turned)), multiply(0.5, subtract(inside, turned))
+    alike = multiply(inverse_or_zero(gaps(s, sums)), even)
+    identity = identity_like(inside)
+    against = multiply(multiply(subtract(1, identity), inverse_or_zero(sums)), skew)
+    phases = multiply(multiply(identity, skew), inverse_or_zero(row))
+    u_dot = matmul(u, add(add(alike, against), phases))
+    v_dot = matmul(v, subtract(alike, against))
     inverse = inverse_or_zero(row)
     m, n = u.shape[-2], v.shape[-2]
     if m > n:

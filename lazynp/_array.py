@@ -32,14 +32,8 @@ from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_interpreted, is
 from lazynp._overrides import check, keep_class, passes_for
 from lazynp._positions import instruction, progress
 from lazynp._recorder import (
-    UNKNOWN,
-    Recorder,
-    StagingRecorder,
-    elsewhere,
-    local,
-    staged,
-    tracing_observers,
-)
+    UNKNOWN, Recorder, StagingRecorder, elsewhere, local, staged, tracing_observers,
+)  # fmt: skip
 from lazynp._sizes import Size, Test
 from lazynp._stale import note, write_lock
 from lazynp._trace import record, record_multiple

@@ -32,8 +32,14 @@ from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_interpreted, is
 from lazynp._overrides import check, keep_class, passes_for
 from lazynp._positions import instruction, progress
 from lazynp._recorder import (
-    UNKNOWN, Recorder, StagingRecorder, elsewhere, local, staged, tracing_observers,
-)  # fmt: skip
+    UNKNOWN,
+    Recorder,
+    StagingRecorder,
+    elsewhere,
+    local,
+    staged,
+    tracing_observers,
+)
 from lazynp._sizes import Size, Test
 from lazynp._stale import note, write_lock
 from lazynp._trace import record, record_multiple
@@ -238,9 +244,8 @@ class _KindOfArray(ABCMeta):
         return super().__getattribute__(name)
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        kind = type(instance)
         return (
-            type.__subclasscheck__(cls, kind)
+            type.__subclasscheck__(cls, type(instance))
             or (cls is NDArray and isinstance(instance, np.ndarray))
             or passes_for(instance, cls)
         )

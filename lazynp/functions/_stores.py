@@ -106,7 +106,7 @@ def _is_parked(node: Any) -> bool:
 
 
 def _unparked(node: Any) -> Any:
-    """Memory for an array that shows another one's, as a transposed one does after it was written."""
+    """Memory for an array that shows another one's, as a transposed one does once it is written."""
     shown = there(node)
     if type(shown) is not ndarray or not lowering.on_host():
         return None

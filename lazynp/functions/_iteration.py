@@ -12,6 +12,7 @@ from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._dimensions import require_all
 from lazynp._extents import product
 from lazynp._flush import host_value
+from lazynp._fronts import unbound
 from lazynp._sizes import sized
 from lazynp._strides import in_order, layout, named, writeable
 from lazynp.functions import _assigned, _getset
@@ -357,6 +358,7 @@ def _written(op_flags: Any, n: int) -> list[bool]:
     return [any(f in ("readwrite", "writeonly") for f in of_one) for of_one in flags]
 
 
+@unbound
 def nested_iters(
     op: Any,
     axes: Any,

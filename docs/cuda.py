@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy
 import scipy.linalg
+import scipy.sparse.linalg
 import scipy.special
 
 import lazynp as np
@@ -233,6 +234,12 @@ HOST: dict[str, Example] = {
     "matrix_function": (lambda m: scipy.linalg.expm(m), (M,)),
     "scipy_special": (lambda v: scipy.special.jv(0.5, v), (V,)),
     "solve_banded": (lambda m, v: scipy.linalg.solve_banded((1, 1), m, v), (M, V[:3])),
+    "spsolve": (
+        lambda d, v: scipy.sparse.linalg.spsolve(
+            scipy.sparse.csc_array((d, (numpy.arange(3), numpy.arange(3))), (3, 3)), v
+        ),
+        (V[:3], V[:3]),
+    ),
     "sylvester": (lambda m: scipy.linalg.solve_sylvester(m, m, m), (M,)),
 }
 

@@ -146,7 +146,8 @@ def test_method(name):
 def test_every_method_has_a_case():
     done = set(CASES) | {"constant", "dense", "op", "region", "use", "static", "subjaxpr"}
     done |= {"is_wide", "text", "multiplied"}  # a question, what was written, part of `product`
-    done |= {"whole", "constrained"}  # on several devices: tests/test_shardings.py
+    # on several devices: tests/test_shardings.py, tests/lowering/test_uneven_parts.py
+    done |= {"whole", "constrained", "evenly"}
     done |= {"custom_call", "and_", "or_", "not_", "broadcast_in_dim"}
     done |= {"holds_in_place", "alternates", "twice"}  # test_alternation
     public = {n.rstrip("_") for n in dir(lowering.Builder) if not n.startswith("_")}

@@ -231,12 +231,12 @@ static Py_hash_t by_hash(PyObject *x)
 }
 
 #if PY_VERSION_HEX >= 0x030C0000 /* before, C types alone have buffers: see `BufferedType` */
-static getbufferproc shown;
+static getbufferproc buffered;
 
 static int by_buffer(PyObject *x, Py_buffer *view, int flags)
 {
     PyObject *number = shown_by_number(x);
-    return number ? PyObject_GetBuffer(number, view, flags) : shown(x, view, flags);
+    return number ? PyObject_GetBuffer(number, view, flags) : buffered(x, view, flags);
 }
 #endif
 
@@ -382,7 +382,7 @@ static int take_slots_of(int class, PyTypeObject *type)
         slots.length[class] = NULL;
 #if PY_VERSION_HEX >= 0x030C0000
     if (class == 1 && type->tp_as_buffer)
-        take_slot((void **)&type->tp_as_buffer->bf_getbuffer, by_buffer, (void **)&shown);
+        take_slot((void **)&type->tp_as_buffer->bf_getbuffer, by_buffer, (void **)&buffered);
 #endif
     if (class == 1 && (slots.hash[class] = front_of(type, "__hash__")) &&
         !take_slot((void **)&type->tp_hash, by_hash, (void **)&slots.hashed))

@@ -1,5 +1,5 @@
-/* The buffer protocol on Python 3.11, which looks for it in a C type, not for `__buffer__` in a
-   class. See core.h. */
+/* The buffer protocol: of Scalars, by NumPy's numbers; and on Python 3.11, which looks for it in a C
+   type, not for `__buffer__` in a class. See core.h. */
 
 #pragma once
 

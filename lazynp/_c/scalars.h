@@ -206,29 +206,51 @@ static inline PyObject *power_of_int64(npy_int64 base, npy_int64 exponent)
     }
 }
 
+/* The integer that an operator gives of one or of two. Whether int64 holds it, and NumPy need not
+   warn; also not for other operators. */
+static inline int integer_of_one(int code, npy_int64 a, npy_int64 *result)
+{
+    if (code == '~')
+        *result = ~a;
+    else if ((code == '-' || code == 'a') && a != NPY_MIN_INT64)
+        *result = code == '-' || a < 0 ? -a : a;
+    else
+        return 0;
+    return 1;
+}
+
+static inline int integer_of_two(int code, npy_int64 a, npy_int64 b, npy_int64 *result)
+{
+    switch (code) {
+    case '+': return !OVERFLOWS(add, a, b, result);
+    case '-': return !OVERFLOWS(sub, a, b, result);
+    case '*': return !OVERFLOWS(mul, a, b, result);
+    case 'd':
+    case '%':
+        if (b == 0 || b == -1)
+            return 0;
+        *result = code == 'd' ? a / b : a % b;
+        if (a % b != 0 && (a < 0) != (b < 0))
+            *result += code == 'd' ? -1 : b;
+        return 1;
+    case '&': *result = a & b; return 1;
+    case '|': *result = a | b; return 1;
+    case 'x': *result = a ^ b; return 1;
+    default: return 0;
+    }
+}
+
 /* The Scalar that an operator gives of two ints. NULL where NumPy may warn, too. */
 static inline PyObject *of_int64s(int code, npy_int64 a, npy_int64 b)
 {
     npy_int64 result;
+    if (integer_of_two(code, a, b, &result))
+        return scalar_of_int64(result);
     switch (code) {
     case '/': return b == 0 ? NULL : scalar_of_double((double)a / (double)b);
     case '^': return power_of_int64(a, b);
     case 'L': return b < 0 || b > 63 ? NULL : scalar_of_int64((npy_int64)((npy_uint64)a << b));
     case 'R': return b < 0 || b > 63 ? NULL : scalar_of_int64(a >> b);
-    case '+': return OVERFLOWS(add, a, b, &result) ? NULL : scalar_of_int64(result);
-    case '-': return OVERFLOWS(sub, a, b, &result) ? NULL : scalar_of_int64(result);
-    case '*': return OVERFLOWS(mul, a, b, &result) ? NULL : scalar_of_int64(result);
-    case 'd':
-    case '%':
-        if (b == 0 || b == -1)
-            return NULL;
-        result = code == 'd' ? a / b : a % b;
-        if (a % b != 0 && (a < 0) != (b < 0))
-            result += code == 'd' ? -1 : b;
-        return scalar_of_int64(result);
-    case '&': return scalar_of_int64(a & b);
-    case '|': return scalar_of_int64(a | b);
-    case 'x': return scalar_of_int64(a ^ b);
     COMPARISON_CASES(a, b)
     }
 }
@@ -236,11 +258,8 @@ static inline PyObject *of_int64s(int code, npy_int64 a, npy_int64 b)
 /* The same of one int. */
 static inline PyObject *of_int64(int code, npy_int64 a)
 {
-    if (code == '~')
-        return scalar_of_int64(~a);
-    if ((code != '-' && code != 'a') || a == NPY_MIN_INT64)
-        return NULL;
-    return scalar_of_int64(code == '-' || a < 0 ? -a : a);
+    npy_int64 result;
+    return integer_of_one(code, a, &result) ? scalar_of_int64(result) : NULL;
 }
 
 /* The Scalar that a bitwise operator gives of two truths. NULL for other operators. */
@@ -285,7 +304,8 @@ static inline int small_type_of(PyObject *x)
 static PyObject *of_small_integers(int code, PyObject *const *values, Py_ssize_t n)
 {
     int type = small_type_of(values[0]), other = n == 2 ? small_type_of(values[1]) : type;
-    long long a, b = 0, least, most, result;
+    long long a, b = 0, least, most;
+    npy_int64 result;
     if (type == NPY_NOTYPE && PyLong_CheckExact(values[0]))
         type = other;
     if (n == 2 && other == NPY_NOTYPE && PyLong_CheckExact(values[1]))
@@ -293,34 +313,12 @@ static PyObject *of_small_integers(int code, PyObject *const *values, Py_ssize_t
     if (type != other || !ends_of(type, &least, &most) || !as_integer(values[0], &a) || a < least ||
         a > most || (n == 2 && (!as_integer(values[1], &b) || b < least || b > most)))
         return NULL;
-    if (n == 1)
-        switch (code) {
-        case '-': result = -a; break;
-        case 'a': result = a < 0 ? -a : a; break;
-        case '~': result = least ? ~a : most - a; break;
-        default: return NULL;
-        }
-    else
-        switch (code) {
-        case '+': result = a + b; break;
-        case '-': result = a - b; break;
-        case '*':
-            if (OVERFLOWS(mul, a, b, &result))
-                return NULL;
-            break;
-        case '/': return b == 0 ? NULL : scalar_of_double((double)a / (double)b);
-        case 'd': case '%':
-            if (b == 0)
-                return NULL;
-            result = code == 'd' ? a / b : a % b;
-            if (a % b != 0 && (a < 0) != (b < 0))
-                result += code == 'd' ? -1 : b;
-            break;
-        case '&': result = a & b; break;
-        case '|': result = a | b; break;
-        case 'x': result = a ^ b; break;
-        default: return NULL;
-        }
+    if (n == 2 && code == '/')
+        return b == 0 ? NULL : scalar_of_double((double)a / (double)b);
+    if (!(n == 1 ? integer_of_one(code, a, &result) : integer_of_two(code, a, b, &result)))
+        return NULL;
+    if (n == 1 && code == '~' && !least)
+        result &= most; /* of an unsigned type */
     return result < least || result > most ? NULL : scalar_of_integer(type, result);
 }
 

@@ -387,8 +387,9 @@ static int take_slots_of(int class, PyTypeObject *type)
     if (class == 1 && (slots.hash[class] = front_of(type, "__hash__")) &&
         !take_slot((void **)&type->tp_hash, by_hash, (void **)&slots.hashed))
         slots.hash[class] = NULL;
-    return taken + (slots.hash[class] != NULL) + (slots.getitem[class] != NULL) + (slots.setitem[class] != NULL) +
-           (slots.truth[class] != NULL) + (slots.length[class] != NULL);
+    return taken + (slots.getitem[class] != NULL) + (slots.setitem[class] != NULL) +
+           (slots.truth[class] != NULL) + (slots.length[class] != NULL) +
+           (slots.hash[class] != NULL);
 }
 
 /* Calls of the class's instances need no search, until somebody assigns `__call__` anew; a class

@@ -1,8 +1,8 @@
 """Functions that stay with Python, whose loops may still become programs.
 
-A loop that runs for long is seen while it runs. The loops of a function whose calls take some
-milliseconds end before that: they are looked for, more often than others, once the function has
-turned out to be none that a program can run.
+A loop that runs for long is seen while it runs. Where a call takes some milliseconds, its loops end
+before that. So once it is known that no program can run such a function as a whole, its loops are
+looked for more often.
 """
 
 from __future__ import annotations

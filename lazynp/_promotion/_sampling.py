@@ -52,8 +52,8 @@ _settled: Memo[int, CodeType] = Memo("code that stays with Python", 1024)
 
 
 class _Looking:
-    """When to look at the stack: at each tick at first; later for a small part of the time. loops:
-    when to look at loops, too, which are counted by no ticks.
+    """When to look at the stack: at each tick at first; later for a small part of the time. Loops
+    are looked at less often, because nothing counts how often they were seen.
     """
 
     each = 512  # ticks
@@ -175,9 +175,9 @@ def _still_runs(
 
 
 def _functions_of(frame: FrameType, code: CodeType) -> list[FunctionType]:
-    """The functions that have this code: the one that runs in the frame; where the frames of this
-    Python are not known, that of a module, or those that the collector finds. (To ask it takes as
-    long as all objects are many.)
+    """The functions that have this code: the one that runs in the frame. If this Python's frames are
+    not known, it is the module's function of that name, or those that the collector finds, which
+    looks at all objects.
     """
     behind = {id(p.plain) for p in fronts()}
     if _watching.KNOWN:

@@ -158,23 +158,17 @@ class nditer:
         itershape: Any = None,
         buffersize: int = 0,
     ) -> None:
-        single = not isinstance(op, (list, tuple))
-        self._arrays = [op] if single else list(op)
-        hosts = [_laid_out(x) if isinstance(x, Array) else x for x in self._arrays]
-        options = {
-            "flags": flags, "op_flags": op_flags, "op_dtypes": op_dtypes, "op_axes": op_axes,
-            "itershape": itershape,
-        }  # fmt: skip
-        given = {k: v for k, v in options.items() if v is not None}
-        self._hosts = hosts
-        self._written = _written(op_flags, len(hosts))
+        self._arrays, self._hosts, operands, given = _given(
+            op, flags=flags, op_flags=op_flags, op_dtypes=op_dtypes, op_axes=op_axes,
+            itershape=itershape,
+        )  # fmt: skip
+        self._written = _written(op_flags, len(self._hosts))
         # for each operand handed out, by number: its value at that time
         self._lent: dict[int, Any] = {}
         iterator: Any = np.nditer
         self._iterator: Any = iterator(
-            hosts[0] if single else hosts,
-            order=order, casting=casting, buffersize=buffersize, **given,
-        )  # fmt: skip
+            operands, order=order, casting=casting, buffersize=buffersize, **given
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # of a copy that has nothing yet
@@ -349,6 +343,17 @@ class _OfTraced(nditer):
         return self._handed(next(self._iterator))
 
 
+def _given(op: Any, **options: Any) -> tuple[list[Any], list[Any], Any, dict[str, Any]]:
+    """The operands, the memory that NumPy's iterator walks in their place, that as the iterator
+    takes it, and the options that are given.
+    """
+    single = not isinstance(op, (list, tuple))
+    arrays = [op] if single else list(op)
+    hosts = [_laid_out(x) if isinstance(x, Array) else x for x in arrays]
+    given = {k: v for k, v in options.items() if v is not None}
+    return arrays, hosts, hosts[0] if single else hosts, given
+
+
 def _written(op_flags: Any, n: int) -> list[bool]:
     if op_flags is None:
         return [False] * n
@@ -370,15 +375,9 @@ def nested_iters(
     buffersize: int = 0,
 ) -> tuple[nditer, ...]:
     """See `numpy.nested_iters`. Writes reach the Arrays when the first of the iterators ends."""
-    single = not isinstance(op, (list, tuple))
-    arrays = [op] if single else list(op)
-    hosts = [_laid_out(x) if isinstance(x, Array) else x for x in arrays]
-    options = {"flags": flags, "op_flags": op_flags, "op_dtypes": op_dtypes}
+    arrays, hosts, operands, given = _given(op, flags=flags, op_flags=op_flags, op_dtypes=op_dtypes)
     nested: Any = np.nested_iters
-    iterators = nested(
-        hosts[0] if single else hosts, axes, order=order, casting=casting, buffersize=buffersize,
-        **{k: v for k, v in options.items() if v is not None},
-    )  # fmt: skip
+    iterators = nested(operands, axes, order=order, casting=casting, buffersize=buffersize, **given)
     written = _written(op_flags, len(hosts))
     none = [False] * len(hosts)
     return tuple(

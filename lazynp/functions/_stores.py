@@ -95,9 +95,7 @@ def _own_memory(owner: Array) -> Any:
     if not owned(node) and node[VALUE].flags.writeable:
         lowering.collect_garbage()  # a finished program may still be registered as its user
     if not owned(node):
-        fresh = lowering.aligned_empty(node[VALUE].shape, node[VALUE].dtype)
-        np.copyto(fresh, node[VALUE])
-        node[VALUE] = fresh
+        node[VALUE] = _copied(node[VALUE])
     return node[VALUE]
 
 
@@ -110,10 +108,14 @@ def _unparked(node: Any) -> Any:
     shown = there(node)
     if type(shown) is not ndarray or not lowering.on_host():
         return None
-    data = lowering.aligned_empty(shown.shape, shown.dtype)
-    np.copyto(data, shown)
-    node[VALUE], node[ARGS] = data, None
-    return data
+    node[VALUE], node[ARGS] = _copied(shown), None
+    return node[VALUE]
+
+
+def _copied(memory: Any) -> Any:
+    fresh = lowering.aligned_empty(memory.shape, memory.dtype)
+    np.copyto(fresh, memory)
+    return fresh
 
 
 def _filled(owner: Array) -> Any:

@@ -89,8 +89,13 @@ _MODES = {"reflect": "symmetric", "mirror": "reflect", "nearest": "edge", "wrap"
           "constant": "constant"}  # fmt: skip
 
 
-def _ranked(name: str, x: Any, size: Any, footprint: Any, mode: str, cval: Any, origin: Any) -> Any:
+def _ranked(
+    name: str, x: Any, size: Any, footprint: Any, mode: str, cval: Any, origin: Any,
+    output: Any = None, axes: Any = None,
+) -> Any:  # fmt: skip
     """The elements of each neighbourhood in order, as a last axis."""
+    if output is not None or axes is not None:
+        refuse(name, "output and axes")
     (x,) = inexact(x)
     if numpy.any(origin) or mode not in _MODES:
         refuse(name, f"origin={origin!r}, mode={mode!r}")
@@ -112,9 +117,7 @@ def order_filter(name: str) -> Function:
         input: Any, size: Any = None, footprint: Any = None, output: Any = None,
         mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
     ) -> Any:  # fmt: skip
-        if output is not None or axes is not None:
-            refuse(name, "output and axes")
-        values = _ranked(name, input, size, footprint, mode, cval, origin)
+        values = _ranked(name, input, size, footprint, mode, cval, origin, output, axes)
         count = values.shape[-1]
         at = {"minimum_filter": 0, "maximum_filter": count - 1, "median_filter": count // 2}
         return values[..., at[name]]
@@ -126,9 +129,7 @@ def rank_filter(
     input: Any, rank: int, size: Any = None, footprint: Any = None, output: Any = None,
     mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> Any:  # fmt: skip
-    if output is not None or axes is not None:
-        refuse("rank_filter", "output and axes")
-    values = _ranked("rank_filter", input, size, footprint, mode, cval, origin)
+    values = _ranked("rank_filter", input, size, footprint, mode, cval, origin, output, axes)
     count = values.shape[-1]
     if not -count <= rank < count:
         raise RuntimeError("rank not within filter footprint size")
@@ -139,9 +140,7 @@ def percentile_filter(
     input: Any, percentile: Any, size: Any = None, footprint: Any = None, output: Any = None,
     mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> Any:  # fmt: skip
-    if output is not None or axes is not None:
-        refuse("percentile_filter", "output and axes")
-    values = _ranked("percentile_filter", input, size, footprint, mode, cval, origin)
+    values = _ranked("percentile_filter", input, size, footprint, mode, cval, origin, output, axes)
     count, share = values.shape[-1], percentile + 100.0 if percentile < 0 else percentile
     if not 0 <= share <= 100:
         raise RuntimeError("invalid percentile")

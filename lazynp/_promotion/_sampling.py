@@ -175,9 +175,9 @@ def _still_runs(
 
 
 def _functions_of(frame: FrameType, code: CodeType) -> list[FunctionType]:
-    """The functions that have this code: the one that runs in the frame. If this Python's frames are
-    not known, it is the module's function of that name, or those that the collector finds, which
-    looks at all objects.
+    """The functions that have this code: the one that runs in the frame. If this Python's frames
+    are not known, it is the module's function of that name, or those that the collector finds,
+    which looks at all objects.
     """
     behind = {id(p.plain) for p in fronts()}
     if _watching.KNOWN:

@@ -42,8 +42,8 @@ class _Watch:
 
 class _Code:
     """Code that was seen, kept alive. begin: when it was first seen; seconds: until its loops are
-    looked at. To look at them, its source is parsed, which takes time. So one of its calls must have
-    run for that long, or all of them for `_PATIENCE`, or its loops must be expected.
+    looked at. To look at them, its source is parsed, which takes time. So one of its calls must
+    have run for that long, or all of them for `_PATIENCE`, or its loops must be expected.
     """
 
     def __init__(self, code: CodeType, seconds: float) -> None:

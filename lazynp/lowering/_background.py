@@ -92,6 +92,7 @@ class _Local(threading.local):
 _local = _Local()
 _one = threading.Lock()  # several at once would leave no core to Python
 _works: dict[Hashable, Work] = {}
+_loaded: dict[Hashable, Any] = {}  # from disk, and has not run yet
 
 
 def in_background() -> bool:
@@ -137,10 +138,23 @@ class unfinished_allowed:
         _local.allowed, _local.begins = self._before
 
 
-def only_begin() -> None:
-    """Call this where there is a program: raises `Unfinished` in a block that only begins."""
-    if _local.begins:
-        raise Unfinished(Work.over())
+def only_begin(key: Hashable, loaded: Any) -> None:
+    """Call this where there is a program: raises `Unfinished` in a block that only begins.
+
+    loaded: what a file on disk gave; it is kept for the block that runs it.
+    """
+    if not _local.begins:
+        return
+    if loaded is not None:
+        while len(_loaded) >= _KEPT:
+            drop_oldest(_loaded)
+        _loaded[key] = loaded
+    raise Unfinished(Work.over())
+
+
+def loaded_before(key: Hashable) -> Any:
+    """The program that a block which only begins has loaded from disk; None if none has."""
+    return _loaded.get(key) if _local.begins else _loaded.pop(key, None)
 
 
 class Waiting:
@@ -225,6 +239,7 @@ def _after_fork_in_child() -> None:
     global _one
     _one = threading.Lock()
     _works.clear()
+    _loaded.clear()
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

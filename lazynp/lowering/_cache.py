@@ -23,7 +23,6 @@ import os
 import platform
 import stat
 import sys
-import tempfile
 import time
 import warnings
 import zlib
@@ -179,7 +178,7 @@ def store(key: bytes, blob: bytes) -> None:
         _trust.make(directory)
         secret = _secret(directory, make=True)
         assert secret is not None
-        handle, unfinished = tempfile.mkstemp(_UNFINISHED, dir=directory)
+        handle, unfinished = _trust.begin_file(directory)
         with open(handle, "wb") as file:
             file.write(_head(key))
             file.write(_trust.signature(secret, _head(key), payload))

@@ -8,7 +8,6 @@ covers the key, so none is taken for another's.
 from __future__ import annotations
 
 import os
-import tempfile
 
 from lazynp._config import config
 from lazynp.lowering import _trust
@@ -49,7 +48,7 @@ def note(key: str, text: bytes) -> None:
     try:
         _trust.make(directory)
         secret = _secret(directory) or _trust.make_secret(directory)
-        handle, unfinished = tempfile.mkstemp(_trust.UNFINISHED, dir=directory)
+        handle, unfinished = _trust.begin_file(directory)
         with open(handle, "wb") as file:
             file.write(_trust.signature(secret, key.encode(), text) + text)
         os.replace(unfinished, note_path(key))

@@ -329,15 +329,17 @@ def compile_text(
     room_for_maps()
     options = compile_options(platform, text, heavy)
     key = _cache.key_of(text, options, f"{platform} alone" if alone else platform)
-    loaded = None if key is None else _from_disk(here, key)
-    from_disk = loaded is not None
+    about = text, platform, alone, heavy
+    stored = None if key is None else _background.loaded_before(about) or _from_disk(here, key)
+    loaded = stored
     if loaded is None:
 
         def compile() -> Any:
             return _compiled(here, text, options, heavy, key, jaxpr)
 
-        loaded = _background.result_of((text, platform, alone, heavy), compile)
-    _background.only_begin()
+        loaded = _background.result_of(about, compile)
+    _background.only_begin(about, stored)
+    from_disk = stored is not None
     return Executable(loaded, in_avals, out_avals, text, platform, alone, from_disk)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import lazynp as np
 from lazynp import lowering
-from lazynp.lowering import _cache, _compat, _trust
+from lazynp.lowering import _background, _cache, _compat, _trust
 from lazynp.lowering._options import compile_options
 from tests.helpers import Counted, fresh_start
 from tests.lowering.helpers import compiled, evaluate
@@ -64,6 +64,21 @@ def test_what_was_compiled_is_found(folder: Path) -> None:
     assert not compiled(double, X.T).from_disk
     assert not compiled(double, X, donate=[0]).from_disk
     assert len(kept(folder)) == 4
+
+
+def test_what_only_begins_is_loaded_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[bytes] = []
+    load = _cache.load
+    monkeypatch.setattr(_cache, "load", lambda key: loads.append(key) or load(key))
+    monkeypatch.setattr(_background, "cores", lambda: 2)
+    compiled(double, X)
+    loads.clear()
+    with np.config(execution="adaptive", background=True):
+        for _ in range(2):
+            with pytest.raises(lowering.Unfinished), lowering.unfinished_allowed(only_begin=True):
+                compiled(double, X)
+    assert len(loads) == 1 and compiled(double, X).from_disk and len(loads) == 1
+    assert compiled(double, X).from_disk and len(loads) == 2  # it was taken
 
 
 def test_off(folder: Path) -> None:

@@ -79,23 +79,20 @@ def work(arguments: list[str], environment: dict[str, str], timeout: float) -> R
 def measure(name: str, size: str, options: argparse.Namespace, with_jax: bool) -> Record:
     """Everything about one program at one size."""
     limits = ["--repeats", str(options.repeats), "--seconds", str(options.seconds)]
-    environment = {"LAZYNP_CACHE": "off"}
-    if options.execution:
-        environment["LAZYNP_EXECUTION"] = options.execution
     work([name, size, "numpy", "--repeats", "0"], {}, options.timeout)  # see above
-    record = work([name, size, "lazynp", *limits], environment, options.timeout)
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {"LAZYNP_CACHE": folder if options.warm_cache else "off"}
+        if options.execution:
+            environment["LAZYNP_EXECUTION"] = options.execution
+        record = work([name, size, "lazynp", *limits], environment, options.timeout)
+        if options.warm_cache:
+            limits[-1] = str(min(options.seconds, 2.0))
+            record["warm"] = work([name, size, "lazynp", *limits], environment, options.timeout)
     record |= {"name": name, "size": size, "category": harness.category(name)}
     again = "0" if "numpy" in record else "3"  # if lazynp failed or never returned
     alone = work([name, size, "numpy", "--repeats", again], {}, options.timeout)
     record["numpy_first"], record["numpy_peak"] = alone.get("numpy_first"), alone.get("numpy_peak")
     record.setdefault("numpy", alone.get("numpy", [math.nan]))
-    if options.warm_cache:
-        with tempfile.TemporaryDirectory() as folder:
-            once = ["--repeats", "0"]
-            environment["LAZYNP_CACHE"] = folder
-            for _ in range(2):
-                warm = work([name, size, "lazynp", *once], environment, options.timeout)
-        record["warm"] = warm.get("first")
     if with_jax:
         found = work([name, size, "jax", *limits], {}, options.timeout)
         record["jax"] = {k: v for k, v in found.items() if k != "numpy"}
@@ -190,8 +187,9 @@ def note(record: Record) -> str:
         words.append(record["error"])
     if "timeout" in record:
         words.append(f"stopped after {record['timeout']:.0f} s")
-    jax = record.get("jax", {})
-    words += [f"jax: {jax[k]}" for k in ("wrong", "error") if jax.get(k)]
+    for other in ("warm", "jax"):
+        found = record.get(other, {})
+        words += [f"{other}: {found[k]}" for k in ("wrong", "error") if found.get(k)]
     return "; ".join(words).replace("|", "/")
 
 
@@ -211,6 +209,12 @@ def ratio(base: float, seconds: float | None) -> str:
     return "" if not seconds else f"{base / seconds:.2f}"
 
 
+def ratios(record: Record, base: float) -> list[str]:
+    """Of the first call and of later ones. base: NumPy's time, where the record has none."""
+    base = numpy_time(record) if "numpy" in record else base
+    return [ratio(base, first_time(record)), ratio(base, again_time(record))]
+
+
 def megabytes(record: Record) -> str:
     """Growth in MB, for NumPy and for lazynp."""
     peaks = record.get("numpy_peak"), record.get("peak")
@@ -227,10 +231,9 @@ def row(record: Record, extra: list[str]) -> list[str]:
     cells += [cell(again), ratio(base, again), cell(settled), ratio(base, settled)]
     cells += [str(compiles), megabytes(record)]
     if "warm" in extra:
-        cells.append(ratio(base, record.get("warm")))
+        cells += ratios(record.get("warm", {}), base)
     if "jax" in extra:
-        jax = record.get("jax", {})
-        cells += [ratio(base, first_time(jax)), ratio(base, again_time(jax))]
+        cells += ratios(record.get("jax", {}), base)
     return [*cells, note(record)]
 
 
@@ -242,9 +245,11 @@ def summary(records: list[Record], title: str) -> str:
     text += f"again {geometric_mean(again):.2f}, "
     settled = speeds(records, settled_time)
     text += f"settled {geometric_mean(settled):.2f}"
-    if any(r.get("warm") for r in records):
-        warm = geometric_mean(speeds(records, lambda r: r.get("warm")))
-        text += f", first with a warm cache {warm:.2f}"
+    second = [r["warm"] for r in records if r.get("warm", {}).get("numpy")]
+    if second:
+        first, again = speeds(second, first_time), speeds(second, again_time)
+        text += f", in a second process first {geometric_mean(first):.2f} "
+        text += f"and again {geometric_mean(again):.2f}"
     for limit in (0.5, 0.8):
         text += f", below {limit} in {sum(r < limit for r in settled)}"
     rewritten = [r for r in records if r.get("jax", {}).get("repeated")]
@@ -266,7 +271,7 @@ def summaries(records: list[Record], size: str) -> list[str]:
 def columns(records: list[Record]) -> tuple[list[str], list[str]]:
     """The head of a table, and its optional columns."""
     extra = [k for k in ("warm", "jax") if any(r.get(k) for r in records)]
-    head = [*HEAD, *(["warm x"] if "warm" in extra else [])]
+    head = [*HEAD, *(["2nd first x", "2nd again x"] if "warm" in extra else [])]
     return [*head, *(["jax first x", "jax again x"] if "jax" in extra else []), "note"], extra
 
 
@@ -316,7 +321,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=15, help="at most this many calls again")
     parser.add_argument("--seconds", type=float, default=5.0, help="no more calls after this")
     parser.add_argument(
-        "--warm-cache", action="store_true", help="also a start with cached programs"
+        "--warm-cache",
+        action="store_true",
+        help="with a cache, and a second process",
     )
     parser.add_argument("--no-jax", action="store_true", help="leave out the jax versions")
     parser.add_argument("--json", type=Path, metavar="FILE", help="save what was measured")

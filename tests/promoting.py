@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._promotion import Promoted, _budget, _derived, _function, _trials, promote
+from lazynp._promotion import Promoted, _budget, _case, _derived, _function, _trials, promote
 from lazynp.transforms.control import front_of
 
 
@@ -21,12 +21,15 @@ def promoting() -> Iterator[None]:
         for module in (_function, _derived):
             patch.setattr(module, "_SHORT", 0.0)
             patch.setattr(module, "_COMPILING", 0.0)
-        patch.setattr(_trials, "RENT", 0.0)
-        patch.setattr(_trials, "SECONDS", 0.0)
+        patch.setattr(_case, "RENT", 0.0)
+        patch.setattr(_case, "SECONDS", 0.0)
         patch.setattr(_trials, "PART", numpy.inf)
         patch.setattr(_budget, "LOADING", 0.0)
-        for name in ("FASTER", "HOPELESS", "_SLOW", "_SURE", "_SURE_LONG"):
-            patch.setattr(_trials, name, numpy.inf)
+        for module, names in (
+            (_case, ("FASTER", "HOPELESS", "_SLOW")), (_trials, ("FASTER", "_SURE", "_SURE_LONG"))
+        ):  # fmt: skip
+            for name in names:
+                patch.setattr(module, name, numpy.inf)
         _derived.derivatives.clear()
         yield
         _derived.derivatives.clear()

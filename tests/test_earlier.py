@@ -16,7 +16,7 @@ import pytest
 import lazynp as np
 from lazynp import lowering
 from lazynp._fronts import BUILT
-from lazynp._promotion import _earlier, _trials, _watching
+from lazynp._promotion import _case, _earlier, _gains, _watching
 from lazynp.lowering import _notes
 
 pytestmark = pytest.mark.own_policy
@@ -129,17 +129,17 @@ def test_loops_and_kinds() -> None:
 
 def test_a_note_decides_when_there_is_a_trial(folder: Path) -> None:
     key = _earlier.key_of("call", "f")
-    unknown = _trials.Case(0.0, key)
+    unknown = _case.Case(0.0, key)
     assert unknown.won is None and not unknown.due
-    unknown.refuse(_trials.Slower("it takes 3.0 of Python's time"))
-    lost = _trials.Case(_trials.RENT, key)
+    unknown.refuse(_gains.Slower("it takes 3.0 of Python's time"))
+    lost = _case.Case(_case.RENT, key)
     assert lost.won is False and not lost.due
-    lost.seconds = _earlier.WAITING * _trials.RENT
+    lost.seconds = _earlier.WAITING * _case.RENT
     assert lost.due
     _earlier.keep(key, won=True)
-    won = _trials.Case(0.0, key)
+    won = _case.Case(0.0, key)
     assert won.won and won.due
-    won.refuse(_trials.Slower("it takes 1.1 of Python's time"))  # the machine may be busy
+    won.refuse(_gains.Slower("it takes 1.1 of Python's time"))  # the machine may be busy
     assert _earlier.has_won(key)
     won.refuse(ValueError("its results differ"))
     assert _earlier.has_won(key) is False
@@ -148,9 +148,9 @@ def test_a_note_decides_when_there_is_a_trial(folder: Path) -> None:
 HOT = """
     import sys
     import numpy, lazynp as np
-    from lazynp._promotion import _sampling, _trials
+    from lazynp._promotion import _case, _sampling, _trials
     from lazynp._plan import STATS
-    _trials.FASTER = 1e9
+    _case.FASTER = _trials.FASTER = 1e9
     if sys.argv[1] == "again":
         _sampling.HOT = 10**9  # only a note makes it hot
 

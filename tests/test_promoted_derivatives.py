@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 import lazynp as np
 from lazynp._array import Array
-from lazynp._promotion import _trials, derivatives
+from lazynp._promotion import _case, derivatives
 from tests import derivative_generator as generator, derivative_scenarios as scenarios
 from tests.promoting import promoting
 
@@ -164,7 +164,7 @@ def test_calls_of_a_program_trace_compile_and_record_nothing() -> None:
 
 
 def test_short_or_few_calls_are_only_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_trials, "SECONDS", 1e9)
+    monkeypatch.setattr(_case, "SECONDS", 1e9)
     slope = np.grad(scenarios.fit)
     for _ in range(20):
         slope(scenarios.data(0, 6), scenarios.data(1, 9, 6), scenarios.data(2, 9))

@@ -23,7 +23,16 @@ import lazynp as np
 from lazynp import _array, _recorder
 from lazynp._array import Array, Scalar
 from lazynp._fronts import BUILT
-from lazynp._promotion import Promoted, _clock, _function, _program, _sampling, _trials, _watching
+from lazynp._promotion import (
+    Promoted,
+    _case,
+    _clock,
+    _function,
+    _program,
+    _sampling,
+    _trials,
+    _watching,
+)
 from lazynp._promotion._expected import expected
 from lazynp.transforms.control import TooLong, front_of
 from tests import promotion_generator as generator, promotion_programs as programs
@@ -362,7 +371,7 @@ def scaled(x, by):
 
 def test_too_many_kinds_of_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     hot = front(programs.stencil)
-    monkeypatch.setattr(_trials, "RENT", numpy.inf)  # no kind gets a program
+    monkeypatch.setattr(_case, "RENT", numpy.inf)  # no kind gets a program
     for n in range(3, 90):
         programs.stencil(np.ones(n), 9)
     assert front_of(programs.stencil) is None
@@ -375,7 +384,7 @@ def test_programs_outlive_kinds_that_come_once(monkeypatch: pytest.MonkeyPatch) 
         programs.stencil(np.ones(n), 9)
     assert hot.programs == 3
     with monkeypatch.context() as patch:
-        patch.setattr(_trials, "RENT", numpy.inf)
+        patch.setattr(_case, "RENT", numpy.inf)
         for n in range(20, 110):
             programs.stencil(np.ones(n), 9)
     assert front_of(programs.stencil) is hot and len(hot.cases) == 8
@@ -755,7 +764,7 @@ def test_a_program_without_hope_is_not_tried(monkeypatch: pytest.MonkeyPatch) ->
         for k in range(20):
             a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
 
-    monkeypatch.setattr(_trials, "HOPELESS", 0)
+    monkeypatch.setattr(_case, "HOPELESS", 0)
     hot = front(f)
     compiled = np.stats().compiles
     for _ in range(5):
@@ -859,12 +868,12 @@ def _doubled(x: Any) -> Any:
 
 def test_a_run_that_tells_nothing_is_no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each run of Python's counts as slow, compared with the one before, but only so many do."""
-    monkeypatch.setattr(_trials, "_SLOW", 0.0)
+    monkeypatch.setattr(_case, "_SLOW", 0.0)
     f, x, programs = front(_doubled), np.ones(3), []
-    for _ in range(_trials._UNFIT + 3):
+    for _ in range(_case._UNFIT + 3):
         assert _doubled(x).tolist() == [3.0] * 3
         programs.append(f.programs)
-    assert programs == [0] * (_trials._UNFIT + 1) + [1, 1], f.explained()
+    assert programs == [0] * (_case._UNFIT + 1) + [1, 1], f.explained()
 
 
 @pytest.mark.parametrize("keeps", [True, False])
@@ -884,11 +893,11 @@ def test_a_program_that_wins_by_little_has_a_second_trial(
             return getattr(Promoted, name)(f, *args)
 
         monkeypatch.setattr(f, name, counted)
-    for call in range(_trials._UNSURE + 6):
-        if call == _trials._UNSURE and not keeps:
+    for call in range(_case._UNSURE + 6):
+        if call == _case._UNSURE and not keeps:
             monkeypatch.setattr(_trials, "FASTER", 0.0)
         assert _doubled(x).tolist() == [3.0] * 3
-        assert python[0] == 1 + (call > _trials._UNSURE)
+        assert python[0] == 1 + (call > _case._UNSURE)
     assert python[1] == (not keeps), f.explained()  # then the front is gone
     assert f.programs == 1 and bool(f.whys) is not keeps
 
@@ -897,7 +906,7 @@ def test_what_programs_of_loops_take_is_not_pythons() -> None:
     """A function whose loops have programs needs none of its own before Python has spent its price
     on the rest.
     """
-    case = _trials.Case(0.5)
+    case = _case.Case(0.5)
     case.took(0.25, 0.0)
     assert case.seconds == 0.75
     for k in range(1, 4):
@@ -913,7 +922,7 @@ def _calls_jit(x: Any) -> Any:
 
 def test_a_run_that_makes_programs_is_no_trial() -> None:
     f, x = front(_calls_jit), np.ones(3)
-    for k in range(_trials._UNFIT):
+    for k in range(_case._UNFIT):
         assert _calls_jit(x).tolist() == [3.0] * 3
         assert not f.programs and not any(c.refused for c in f.cases.values()), k
 

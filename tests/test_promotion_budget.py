@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import lazynp as np
-from lazynp._promotion import _budget, _program, _sampling, _trials
+from lazynp._promotion import _budget, _case, _program, _sampling, _trials
 from lazynp._promotion._budget import Budget, budget
 from lazynp._promotion._program import Program
 from lazynp.transforms.control import TooLong
@@ -61,7 +61,7 @@ def test_a_trace_that_takes_too_long_for_now_is_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     hot, traced = front(sweep), Program._traced
-    monkeypatch.setattr(_trials, "RENT", 1e-9)
+    monkeypatch.setattr(_case, "RENT", 1e-9)
     monkeypatch.setattr(Budget, "first", 0.0)
     monkeypatch.setattr(Budget, "share", 1e-9)
     monkeypatch.setattr(Program, "_traced", _takes_too_long)
@@ -119,7 +119,7 @@ def test_few_calls_are_taken_apart_for_a_candidate_that_waits(
 ) -> None:
     hot, taken = front(sweep), []
     given = hot._given
-    monkeypatch.setattr(_trials, "RENT", math.inf)
+    monkeypatch.setattr(_case, "RENT", math.inf)
     monkeypatch.setattr(_trials, "PART", 0.0)  # Python's time pays for nothing
     monkeypatch.setattr(hot, "_given", lambda *args: (taken.append(args), given(*args))[1])
     for _ in range(10):

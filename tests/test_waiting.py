@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import lazynp as np
-from lazynp._promotion import _budget, _trials, _waiting
+from lazynp._promotion import _budget, _case, _trials, _waiting
 from lazynp._promotion._taken import Taken, all_told
 from lazynp.transforms.control import TooLong
 from tests.promoting import front, promoting
@@ -36,7 +36,7 @@ def distance(a: Any, b: Any) -> Any:
 
 @pytest.mark.own_policy
 def test_calls_that_have_not_taken_long(hot: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_trials.Case, "due", False)
+    monkeypatch.setattr(_case.Case, "due", False)
     front(smooth)
     for _ in range(3):
         smooth(np.ones(30))
@@ -68,7 +68,7 @@ def test_traces_that_have_taken_their_share(hot: None, monkeypatch: pytest.Monke
 
 @pytest.mark.own_policy
 def test_a_program_that_waits_for_its_price(hot: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_trials.Case, "price", 1e6)
+    monkeypatch.setattr(_case.Case, "price", 1e6)
     made = front(smooth)
     for _ in range(3):
         smooth(np.ones(30))
@@ -77,7 +77,7 @@ def test_a_program_that_waits_for_its_price(hot: None, monkeypatch: pytest.Monke
 
 @pytest.mark.own_policy
 def test_strings_that_vary(hot: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_trials.Case, "price", 1e6)
+    monkeypatch.setattr(_case.Case, "price", 1e6)
     made = front(distance)
     for k in range(4):
         distance("abcdefgh"[k:] + "x" * k, "abcdeffg")
@@ -87,7 +87,7 @@ def test_strings_that_vary(hot: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.own_policy
 def test_too_many_strings(hot: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_trials, "RENT", 1000.0)
+    monkeypatch.setattr(_case, "RENT", 1000.0)
     made = front(distance)
     for k in range(100):
         distance(f"{k:08}", "abcdefgh")

@@ -1,7 +1,9 @@
-"""How long the user's thread may look for programs: for a share of the time that it has run.
+"""How long the user's thread may look for programs, and compilers may work on them: for a share of
+the time that the thread has run.
 
 Most traces come to nothing: a function draws, prints or changes an object, or its program would not
-gain. A script of a second must not spend half of another one on them.
+gain. Programs that are compiled may come too late. A script of a second must not spend half of
+another one on them.
 """
 
 from __future__ import annotations
@@ -25,9 +27,10 @@ class Later(TooLong):
 class Budget:
     first = 0.1  # seconds
     share = 0.05  # of what the thread has run
+    of_compilers, of_more = 0.4, 1.0  # the same for compilers: on few cores, and on more
 
     def __init__(self) -> None:
-        self._spent = 0.0
+        self._spent = self._compiling = 0.0
 
     def left(self) -> float:
         """Seconds. If none are left, nobody looks for a program now."""
@@ -36,12 +39,30 @@ class Budget:
     def spend(self, seconds: float) -> None:
         self._spent += seconds
 
-    def won(self) -> None:
-        """A program has won: to look for others may pay as well."""
+    def affords(self, compiling: float) -> bool:
+        """Whether a compiler may work for so many seconds, by estimate: on the first program when
+        Python has spent its price on it; on others, too, while the first has not won yet, only for
+        a share of the time. Functions call each other, so the same time is spent on several.
+        """
+        share = self.of_compilers if lowering.cores() < _ENOUGH else self.of_more
+        both = self._compiling + compiling
+        return not self._compiling or both <= share * time.thread_time()
+
+    def compiles(self, seconds: float) -> None:
+        self._compiling += seconds
+
+    def won(self, compiling: float = 0.0) -> None:
+        """A program has won, which took so long to compile: to look for others may pay as well."""
         self._spent /= 2
+        self._compiling = max(self._compiling - compiling, 0.0)
 
 
 budget = Budget()
+
+
+def loading() -> float:
+    """Seconds that pass before jaxlib is loaded."""
+    return 0.0 if lowering.is_loaded() else LOADING
 
 
 def lost_to_python(compiling: float, call: float) -> float:
@@ -53,4 +74,4 @@ def lost_to_python(compiling: float, call: float) -> float:
     if call >= _LONG:
         return compiling * IN_BACKGROUND
     busy = _BUSY if lowering.cores() < _ENOUGH else 1
-    return compiling * busy * IN_BACKGROUND + (0.0 if lowering.is_loaded() else LOADING)
+    return compiling * busy * IN_BACKGROUND + loading()

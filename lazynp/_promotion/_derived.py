@@ -19,9 +19,10 @@ from lazynp._array import Scalar
 from lazynp._jaxpr import Jaxpr, Var
 from lazynp._memo import Memo
 from lazynp._plan import STATS
-from lazynp._promotion import _clock, _trials
+from lazynp._promotion import _case, _clock, _trials
 from lazynp._promotion._allowed import may_run
 from lazynp._promotion._calls import AgainCall, Call
+from lazynp._promotion._case import Case
 from lazynp._promotion._copies import computed
 from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._given import Given, Numbers
@@ -30,7 +31,7 @@ from lazynp._promotion._guards import Changing, Guards, Inputs, names_of
 from lazynp._promotion._program import Program
 from lazynp._promotion._results import Results
 from lazynp._promotion._template import Again
-from lazynp._promotion._trials import Case, Trials
+from lazynp._promotion._trials import Trials
 from lazynp._recorder import GivesWay
 from lazynp.transforms._grad import value_and_grad
 from lazynp.transforms._pulls import LinearFunction
@@ -78,7 +79,7 @@ class Derived(Trials):
         attempt = self._attempt = Attempt(lambda s: self._prepared(recipe, args, kwargs, s))
         run = functools.partial(attempt.run, plain)
         try:
-            if self.seconds < _trials.SECONDS and not self._soon:
+            if self.seconds < _case.SECONDS and not self._soon:
                 return self._early(run, args, kwargs)
             self.plain = lambda _, *args, **kwargs: run(*args, **kwargs)
             return self._run((recipe, *args), kwargs)
@@ -140,7 +141,7 @@ class Derived(Trials):
                 values, named = recipe.values(*args, **kwargs)
                 if not same_value(out[0], recipe.function(*values, **named)):
                     raise CannotStage("its value differs")
-            if seconds <= max(spent, _trials.SECONDS):
+            if seconds <= max(spent, _case.SECONDS):
                 self._won(case, program, sure=True)
             else:
                 case.candidate, case.takes_long = program, True

@@ -22,11 +22,11 @@ import numpy as np
 
 from lazynp import _reference, lowering
 from lazynp._array import Array
-from lazynp._promotion import _clock, _trials
+from lazynp._promotion import _case, _clock
 from lazynp._promotion._agreement import close
+from lazynp._promotion._case import Case
 from lazynp._promotion._given import Given
 from lazynp._promotion._program import Program
-from lazynp._promotion._trials import Case
 from lazynp._recorder import GivesWay
 from lazynp._stale import write_lock
 from lazynp._tree import tree_flatten
@@ -61,7 +61,7 @@ class Attempt:
         self._prepare = prepare
         self.prepared: Prepared | None = None
         self.spent = 0.0  # seconds, when the call gave way
-        self._due, self._compiles, self._over = _trials.SECONDS, False, False
+        self._due, self._compiles, self._over = _case.SECONDS, False, False
 
     def run(self, plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Python's results; or `GivesWay`, whatever the function makes of that."""

@@ -7,6 +7,7 @@ If both agree, and the program is faster, it runs later calls.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -14,12 +15,13 @@ from typing import Any
 
 from lazynp import lowering
 from lazynp._plan import STATS
-from lazynp._promotion import _clock, _earlier
+from lazynp._promotion import _case, _clock, _earlier
 from lazynp._promotion._allowed import may_run
 from lazynp._promotion._both import first_run, later_runs
-from lazynp._promotion._budget import Later, budget, lost_to_python
+from lazynp._promotion._budget import Later, budget
+from lazynp._promotion._case import Case
 from lazynp._promotion._copies import computed, copies
-from lazynp._promotion._gains import FASTER, HOPELESS, Slower
+from lazynp._promotion._gains import FASTER, Slower
 from lazynp._promotion._given import Given, Numbers, Path
 from lazynp._promotion._loops import has_slower
 from lazynp._promotion._objects import attributes, put
@@ -30,159 +32,29 @@ from lazynp.functions.tools import materialize
 from lazynp.transforms._jit import STATS as JIT
 from lazynp.transforms.control import CannotStage, TooLong
 
-RENT = 0.04  # seconds of Python, before the function is traced for arguments like these
-SECONDS = 0.1  # of Python: a call that takes as long is a long one
 _SURE = 0.6  # of Python's time: a program that takes longer, but wins, has a second trial
 _SURE_LONG = 0.75  # the same where a call takes long: noise matters less, a second trial costs more
 _RUNS = 3  # of a program in its trial, besides the first: the machine may be busy with others
 _LOST = 1.1  # of Python's time: a long run like this needs no other
-_UNSURE = 4  # calls that it runs before that
 _CALLS = 16  # after so many, those that are too short to be worth it are given up
 _CASES = 8  # kinds of arguments that are followed at once
 _KINDS = 64  # that were dropped for others, and none has got a program: then all calls are Python's
 _MISSES = 64  # calls that no program could run
-_SLOW = 2.0  # a call is slow that takes so many times as long as the one before
-_UNFIT = 3  # slow calls: after so many, the program does not fit
-_WORTH_WAITING = 4.0  # times as long as compiling
 _DOUBTFUL = 12.0  # calls of Python's, before the trial of a function whose loops have lost
-_PARTS = 8  # of a program that are compiled in the background, before it is waited for
 PART = 0.03  # of the time of calls in Python, for taking some of them apart
 _LATER = 4.0  # times as long as Python has run, a trace waits that has taken too long so far
 _ATTEMPTS = 5  # traces, while it turns out which attributes are read, and which numbers vary
 CHANGED = "what it reads from outside has changed, or is an argument"
 
 
-class Case:
-    """Arguments of one kind. seconds: what Python has spent on them. candidate: traced, and waits
-    until that is the price of compiling it. program: None before a trial, and for good if `refused`
-    says why. key: of a note for later processes; won: what an earlier one has noted. texts: among
-    its constants.
-    """
+class _Local(threading.local):
+    """cases: of the calls that Python runs, each within the one before."""
 
-    def __init__(
-        self, seconds: float, key: str | None = None, texts: tuple[str, ...] = ()
-    ) -> None:  # fmt: skip
-        self.seconds, self.refused, self.texts = seconds, "", texts
-        self.least = RENT  # seconds of Python's, before a trace
-        self.key, self.won = key, _earlier.has_won(key)
-        if self.won:
-            self.seconds = max(seconds, RENT)
-        self.candidate: Program | None = None
-        self.program: Program | None = None
-        self._works: list[lowering.Work] = []  # compiling for the candidate in the background
-        self.compiling = 0.0  # seconds, by estimate
-        self.takes_long = False  # whether the candidate took longer than Python until it gave way
-        self.last: float | None = None  # seconds of Python's last call
-        self._by_loops = False  # whether programs of its loops take most of a call's time
-        self._unfit = 0
-        self._wins = 0
-        self._left: int | None = None  # calls before the second trial
+    def __init__(self) -> None:
+        self.cases: list[Case] = []
 
-    def begins(self, program: Program, given: Given) -> bool:
-        """Whether the candidate is compiled in the background from now on, so that its trial has
-        to wait. If Python's calls take much longer than compiling, the trial waits for the
-        compiler instead.
-        """
-        return not (self._works or self._waits) and self.has_begun(program, given)
 
-    def has_begun(self, program: Program, given: Given) -> bool:
-        """Have the candidate compiled in the background; False if there is nothing to wait for."""
-        work = program.begin(given.leaves, given.objects)
-        self._works += [] if work is None else [work]
-        return work is not None
-
-    @property
-    def _waits(self) -> bool:
-        return (self.last or 0.0) >= _WORTH_WAITING * self.compiling
-
-    @property
-    def ready(self) -> bool:
-        """Whether the candidate may have its trial."""
-        return self.seconds >= self.price and self.is_compiled()
-
-    def is_compiled(self) -> bool:
-        """Whether what was begun in the background has ended."""
-        return all(w.done for w in self._works)
-
-    def first_run(self, program: Program, *args: Any) -> Any:
-        """The program's first results. Raises `Unfinished` while the program is compiled in the
-        background.
-        """
-        if len(self._works) >= _PARTS or self._waits:
-            return program(*args)
-        try:
-            with lowering.unfinished_allowed():
-                return program(*args)
-        except lowering.Unfinished as unfinished:
-            self.candidate = program
-            self._works.append(unfinished.work)
-            raise
-
-    @property
-    def price(self) -> float:
-        """Seconds of Python, before the candidate is compiled."""
-        lost = lost_to_python(self.compiling, self.last or 0.0)
-        return max(RENT, _earlier.times(self.won) * lost)
-
-    def check_hope(self, program: Program) -> None:
-        """Raise `Slower` if the program would not win, by estimate. Where a trial takes long, the
-        estimate must leave it a chance without the help of other cores: NumPy's BLAS has them too.
-        A program that has won needs no estimate.
-        """
-        python = self.last
-        if self._wins or not python:
-            return
-        if program.seconds > (min(FASTER, HOPELESS) if python > SECONDS else HOPELESS) * python:
-            raise Slower(f"it would take {program.seconds / python:.1f} of Python's time")
-
-    def is_unfit(self, python: float, made: bool) -> bool:
-        """Whether this run of Python's tells nothing: the machine was busy, or programs were made
-        meanwhile. Then the next call is the trial.
-        """
-        slow = self.last is not None and python > _SLOW * self.last
-        self.last = python
-        self._unfit += made or slow
-        return (made or slow) and self._unfit <= _UNFIT
-
-    def took(self, spent: float, in_loops: float) -> None:
-        """Python ran a call in so many seconds, some of them programs of its loops. If these have
-        begun to run most of it, then what Python spent before tells nothing.
-        """
-        self.last = spent
-        if in_loops > spent / 2 and not self._by_loops:
-            self._by_loops, self.seconds = True, 0.0
-        self.seconds += max(spent - in_loops, 0.0)
-
-    def wins(self, program: Program, sure: bool) -> bool:
-        """The program has won a trial: it runs later calls. Whether this is its first win.
-
-        A slow moment of the machine may make Python lose, so whoever wins by little is asked again.
-        """
-        self.program = program
-        self._wins += 1
-        self._left = None if sure or self._wins > 1 else _UNSURE
-        return self._wins == 1
-
-    def asks_again(self) -> bool:
-        """Whether the program, about to run a call, has its second trial instead."""
-        if self._left is None:
-            return False
-        self._left -= 1
-        if self._left >= 0:
-            return False
-        self.candidate, self.program, self._left = self.program, None, None
-        return True
-
-    @property
-    def due(self) -> bool:
-        """Whether Python has spent enough for a trace."""
-        waiting = self.won is False and self.least <= RENT
-        return self.seconds >= (_earlier.WAITING * RENT if waiting else self.least)
-
-    def refuse(self, why: BaseException) -> None:
-        self.refused = str(why) or type(why).__name__
-        if not (self.won and isinstance(why, Slower)):  # the machine may be busy
-            _earlier.keep(self.key, won=False)
+_local = _Local()
 
 
 class Trials:
@@ -200,7 +72,7 @@ class Trials:
         self.numbers = Numbers()
         self.calls, self.seconds, self.programs, self.misses = 0, 0.0, 0, 0
         # seconds that calls have taken before there was this front, and the one that then ran
-        self.before, self.running = SECONDS, 0.0
+        self.before, self.running = _case.SECONDS, 0.0
         self._in_loops = _clock.in_loops.seconds  # before that
         self.given_back = ""  # why
         self._missed = ""  # why the last call that was not taken was not
@@ -273,7 +145,7 @@ class Trials:
             case.program = None
         long = self.running > self.short or self.calls and self.seconds > self.short * self.calls
         waits = case.candidate is None and budget.left() + (case.last or 0.0) <= 0
-        if case.refused or not long or not case.due or waits:
+        if case.refused or not long or not case.due or waits or self._is_covered():
             return self._timed(case, args, kwargs)
         if case.candidate is None:
             given = self._trace(case, given, args, kwargs)
@@ -289,6 +161,13 @@ class Trials:
         if waits or candidate is None:
             return self._timed(case, args, kwargs)
         return self._trial(case, candidate, given, args, kwargs)
+
+    def _is_covered(self) -> bool:
+        """Whether a call around this one waits for a program that contains this function. Then a
+        program of its own would seldom run.
+        """
+        code = getattr(self.plain, "__code__", None)
+        return any([case.covers(code) for case in _local.cases])
 
     def _doubts(self, case: Case) -> bool:
         """Whether a loop of the function has lost: then its program seldom gains much. So its
@@ -359,7 +238,7 @@ class Trials:
                 empty = copies(given.leaves, empty=True)
                 operations = quietly(program.trace, [empty, case.seconds, case.last or 0.0])
             except Later:
-                case.least = _LATER * max(case.seconds, RENT)
+                case.least = _LATER * max(case.seconds, _case.RENT)
                 break
             except TooLong as why:
                 case.refuse(why)
@@ -408,12 +287,19 @@ class Trials:
     def _timed(self, case: Case, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         begin, in_loops = _clock.now(), _clock.in_loops.seconds
         try:
-            return self.plain(*args, **kwargs)
+            return self._plainly(case, args, kwargs)
         finally:
             spent = _clock.of_python(begin)
             case.took(spent, _clock.in_loops.seconds - in_loops)
             if not self._count(spent) and all(c.refused for c in self.cases.values()):
                 self.restore(self.whys[0] if len(self.whys) == 1 else "")
+
+    def _plainly(self, case: Case, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        _local.cases.append(case)
+        try:
+            return self.plain(*args, **kwargs)
+        finally:
+            _local.cases.pop()
 
     def _count(self, spent: float) -> bool:
         """Count a call of Python's; whether calls are too short."""
@@ -435,7 +321,7 @@ class Trials:
         first, *more = program.trial_copies(leaves)
         before = [attributes(x) or {} for x in objects]
         made, begin = (JIT.traces, STATS.compiles), _clock.now()
-        want = materialize(self.plain(*args, **kwargs))
+        want = materialize(self._plainly(case, args, kwargs))
         computed(originals)
         python = _clock.of_python(begin)
         if case.is_unfit(python, made != (JIT.traces, STATS.compiles)):
@@ -448,7 +334,7 @@ class Trials:
                 raise CannotStage(CHANGED)
             case.check_hope(program)
             # in long calls, noise matters less, and runs cost more
-            sure, most = (_SURE_LONG, 1) if python > SECONDS else (_SURE, _RUNS)
+            sure, most = (_SURE_LONG, 1) if python > _case.SECONDS else (_SURE, _RUNS)
             run = partial(case.first_run, program)
             compiled = quietly(first_run, [run, given, first, want, before])
             if most > 1 or sure * python < compiled <= _LOST * python:
@@ -466,7 +352,7 @@ class Trials:
     def _won(self, case: Case, program: Program, sure: bool) -> None:
         if case.wins(program, sure):
             self.programs += 1
-            budget.won()
+            budget.won(case.compiling)
             STATS.promotions += 1
         _earlier.keep(case.key, won=True)
         _earlier.keep(_earlier.key_of("function", self._identity), won=True)
@@ -479,7 +365,7 @@ class Trials:
     def _waits_for(self) -> str:
         if self._missed and not self.cases:
             return f"no program takes its arguments: {self._missed}"
-        return waits_for(self.cases.values(), RENT)
+        return waits_for(self.cases.values(), _case.RENT)
 
     @property
     def whys(self) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lazynp._promotion._budget import budget
 
-Case = Any  # a `_trials.Case`
+Case = Any  # a `_case.Case`
 
 _CODES = (
     "strings are constants of a program: pass arrays of codes "

@@ -1,0 +1,170 @@
+"""A case: the calls of one function with arguments of one kind, and how far its program has come.
+
+Python spends time on the calls. When that is enough, the function is traced, its program compiled,
+and tried (`_trials`).
+"""
+
+from __future__ import annotations
+
+import math
+from types import CodeType
+from typing import Any
+
+from lazynp import lowering
+from lazynp._promotion import _earlier
+from lazynp._promotion._budget import budget, lost_to_python
+from lazynp._promotion._gains import FASTER, HOPELESS, Slower
+from lazynp._promotion._given import Given
+from lazynp._promotion._program import Program
+from lazynp.transforms.control import plain_of
+
+RENT = 0.04  # seconds of Python, before the function is traced for arguments like these
+SECONDS = 0.1  # of Python: a call that takes as long is a long one
+_UNSURE = 4  # calls that it runs before a second trial
+_SLOW = 2.0  # a call is slow that takes so many times as long as the one before
+_UNFIT = 3  # slow calls: after so many, the program does not fit
+_WORTH_WAITING = 4.0  # times as long as compiling
+_PARTS = 8  # of a program that are compiled in the background, before it is waited for
+
+
+class Case:
+    """Arguments of one kind. seconds: what Python has spent on them. candidate: traced, and waits
+    until that is the price of compiling it. program: None before a trial, and for good if `refused`
+    says why. key: of a note for later processes; won: what an earlier one has noted. texts: among
+    its constants.
+    """
+
+    def __init__(
+        self, seconds: float, key: str | None = None, texts: tuple[str, ...] = ()
+    ) -> None:  # fmt: skip
+        self.seconds, self.refused, self.texts = seconds, "", texts
+        self.least = RENT  # seconds of Python's, before a trace
+        self.key, self.won = key, _earlier.has_won(key)
+        if self.won:
+            self.seconds = max(seconds, RENT)
+        self.candidate: Program | None = None
+        self.program: Program | None = None
+        self._works: list[lowering.Work] = []  # compiling for the candidate in the background
+        self.compiling = 0.0  # seconds, by estimate
+        self.takes_long = False  # whether the candidate took longer than Python until it gave way
+        self.last: float | None = None  # seconds of Python's last call
+        self._shortest = math.inf  # ... and of its shortest
+        self._by_loops = False  # whether programs of its loops take most of a call's time
+        self._unfit = 0
+        self._wins = 0
+        self._left: int | None = None  # calls before the second trial
+
+    def begins(self, program: Program, given: Given) -> bool:
+        """Whether the candidate is compiled in the background from now on, so that its trial has
+        to wait. If Python's calls take much longer than compiling, the trial waits for the
+        compiler instead.
+        """
+        return not (self._works or self._waits) and self.has_begun(program, given)
+
+    def has_begun(self, program: Program, given: Given) -> bool:
+        """Have the candidate compiled in the background; False if there is nothing to wait for."""
+        work = program.begin(given.leaves, given.objects)
+        if work is not None:
+            budget.compiles(self.compiling)
+        self._works += [] if work is None else [work]
+        return work is not None
+
+    @property
+    def _waits(self) -> bool:
+        return (self.last or 0.0) >= _WORTH_WAITING * self.compiling
+
+    @property
+    def ready(self) -> bool:
+        """Whether the candidate may have its trial."""
+        begun = bool(self._works) or self.won or budget.affords(self.compiling)
+        return begun and self.seconds >= self.price and self.is_compiled()
+
+    def is_compiled(self) -> bool:
+        """Whether what was begun in the background has ended."""
+        return all(w.done for w in self._works)
+
+    def first_run(self, program: Program, *args: Any) -> Any:
+        """The program's first results. Raises `Unfinished` while the program is compiled in the
+        background.
+        """
+        if len(self._works) >= _PARTS or self._waits:
+            return program(*args)
+        try:
+            with lowering.unfinished_allowed():
+                return program(*args)
+        except lowering.Unfinished as unfinished:
+            self.candidate = program
+            self._works.append(unfinished.work)
+            raise
+
+    @property
+    def price(self) -> float:
+        """Seconds of Python, before the candidate is compiled."""
+        lost = lost_to_python(self.compiling, min(self._shortest, self.last or 0.0))
+        return max(RENT, _earlier.times(self.won) * lost)
+
+    def covers(self, code: CodeType | None) -> bool:
+        """Whether its candidate contains the function of this code."""
+        candidate = None if self.refused else self.candidate
+        functions = [] if candidate is None else candidate.functions
+        return any([plain_of(f).__code__ is code for f in functions])
+
+    def check_hope(self, program: Program) -> None:
+        """Raise `Slower` if the program would not win, by estimate. Where a trial takes long, the
+        estimate must leave it a chance without the help of other cores: NumPy's BLAS has them too.
+        A program that has won needs no estimate.
+        """
+        python = self.last
+        if self._wins or not python:
+            return
+        if program.seconds > (min(FASTER, HOPELESS) if python > SECONDS else HOPELESS) * python:
+            raise Slower(f"it would take {program.seconds / python:.1f} of Python's time")
+
+    def is_unfit(self, python: float, made: bool) -> bool:
+        """Whether this run of Python's tells nothing: the machine was busy, or programs were made
+        meanwhile. Then the next call is the trial.
+        """
+        slow = self.last is not None and python > _SLOW * self.last
+        self.last = python
+        self._unfit += made or slow
+        return (made or slow) and self._unfit <= _UNFIT
+
+    def took(self, spent: float, in_loops: float) -> None:
+        """Python ran a call in so many seconds, some of them programs of its loops. If these have
+        begun to run most of it, then what Python spent before tells nothing.
+        """
+        self.last, self._shortest = spent, min(self._shortest, spent)
+        if in_loops > spent / 2 and not self._by_loops:
+            self._by_loops, self.seconds = True, 0.0
+        self.seconds += max(spent - in_loops, 0.0)
+
+    def wins(self, program: Program, sure: bool) -> bool:
+        """The program has won a trial: it runs later calls. Whether this is its first win.
+
+        A slow moment of the machine may make Python lose, so whoever wins by little is asked again.
+        """
+        self.program = program
+        self._wins += 1
+        self._left = None if sure or self._wins > 1 else _UNSURE
+        return self._wins == 1
+
+    def asks_again(self) -> bool:
+        """Whether the program, about to run a call, has its second trial instead."""
+        if self._left is None:
+            return False
+        self._left -= 1
+        if self._left >= 0:
+            return False
+        self.candidate, self.program, self._left = self.program, None, None
+        return True
+
+    @property
+    def due(self) -> bool:
+        """Whether Python has spent enough for a trace."""
+        waiting = self.won is False and self.least <= RENT
+        return self.seconds >= (_earlier.WAITING * RENT if waiting else self.least)
+
+    def refuse(self, why: BaseException) -> None:
+        self.refused = str(why) or type(why).__name__
+        if not (self.won and isinstance(why, Slower)):  # the machine may be busy
+            _earlier.keep(self.key, won=False)

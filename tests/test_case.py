@@ -1,0 +1,147 @@
+"""Cases: what Python must have spent before a program is compiled, and for which functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import lazynp as np
+from lazynp import lowering
+from lazynp._promotion import _budget, _case, _trials
+from lazynp._promotion._budget import LOADING, Budget
+from lazynp._promotion._case import RENT, Case
+from tests.promoting import front, promoting
+
+pytestmark = pytest.mark.own_policy
+
+
+@pytest.fixture(autouse=True)
+def cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two, in the background of which jaxlib is loaded."""
+    monkeypatch.setattr(lowering, "cores", lambda: 2)
+    monkeypatch.setattr(lowering, "in_background", lambda: True)
+    monkeypatch.setattr(lowering, "is_loaded", lambda: True)
+
+
+# -- the price -------------------------------------------------------------------------------------
+
+
+def test_short_calls_pay_for_the_compiler_and_for_loading_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = Case(0.0)
+    case.compiling = 1.0
+    case.took(0.001, 0.0)
+    assert case.price == 1.0
+    monkeypatch.setattr(lowering, "is_loaded", lambda: False)
+    assert case.price == 1.0 + LOADING
+    monkeypatch.setattr(lowering, "cores", lambda: 8)
+    assert case.price == _budget.IN_BACKGROUND + LOADING
+    case.compiling = 0.0
+    monkeypatch.setattr(lowering, "is_loaded", lambda: True)
+    assert case.price == RENT
+
+
+def test_one_slow_call_makes_no_long_calls() -> None:
+    """A program of long calls costs less. But a call may be slow for another reason."""
+    case = Case(0.0)
+    case.compiling = 1.0
+    case.took(0.1, 0.0)
+    assert case.price == _budget.IN_BACKGROUND
+    case.took(0.001, 0.0)
+    case.took(0.1, 0.0)
+    assert case.price == 1.0
+
+
+# -- the budget of compilers -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def budget(monkeypatch: pytest.MonkeyPatch) -> Budget:
+    monkeypatch.setattr(_budget.time, "thread_time", lambda: 1.0)
+    made = Budget()
+    monkeypatch.setattr(_case, "budget", made)
+    return made
+
+
+def test_the_first_program_only_pays_its_price(budget: Budget) -> None:
+    assert budget.affords(100.0)
+    budget.compiles(0.3)
+    assert budget.affords(0.1) and not budget.affords(0.11)
+    budget.won(0.3)
+    assert budget.affords(100.0)
+
+
+def test_more_cores_afford_more(budget: Budget, monkeypatch: pytest.MonkeyPatch) -> None:
+    budget.compiles(0.3)
+    assert not budget.affords(0.7)
+    monkeypatch.setattr(lowering, "cores", lambda: 4)
+    assert budget.affords(0.7) and not budget.affords(0.71)
+
+
+def test_a_case_waits_for_the_budget_but_not_if_it_has_won_before(budget: Budget) -> None:
+    case = Case(math.inf)
+    case.compiling = 0.5
+    assert case.ready
+    budget.compiles(0.3)
+    assert not case.ready
+    case.won = True
+    assert case.ready
+
+
+# -- functions within functions --------------------------------------------------------------------
+
+
+def inner(x: Any) -> Any:
+    for i in range(1, len(x)):
+        x[i] = 0.5 * x[i - 1] + 1.0
+    return x
+
+
+def outer(x: Any) -> Any:
+    return inner(x) + 1.0
+
+
+def told(x: Any) -> Any:
+    """An outer function that no program runs: it prints."""
+    print(end="")
+    return inner(x) + 1.0
+
+
+@pytest.fixture
+def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Candidates wait for their price."""
+    with promoting():
+        monkeypatch.setattr(Case, "price", math.inf)
+        yield
+
+
+def test_a_function_within_one_whose_program_is_to_come_has_none(waiting: None) -> None:
+    around, within = front(outer), front(inner)
+    for _ in range(3):
+        outer(np.ones(4))
+    (case,) = around.cases.values()
+    assert case.candidate is not None and case.covers(within.code)
+    assert all(c.candidate is None and not c.refused for c in within.cases.values())
+    case.refuse(ValueError("its results differ"))
+    outer(np.ones(4))
+    assert all(c.candidate is not None for c in within.cases.values())
+    assert not _trials._local.cases
+
+
+def test_a_function_within_one_that_stays_with_python_has_a_program(waiting: None) -> None:
+    around, within = front(told), front(inner)
+    for _ in range(3):
+        told(np.ones(4))
+    assert around.whys and all(c.candidate is not None for c in within.cases.values())
+
+
+def test_a_function_that_is_also_called_from_elsewhere_has_a_program(waiting: None) -> None:
+    around, within = front(outer), front(inner)
+    for _ in range(2):
+        outer(np.ones(4))
+        inner(np.ones(4))
+    assert around.cases and all(c.candidate is not None for c in within.cases.values())

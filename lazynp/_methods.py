@@ -215,7 +215,7 @@ def _conjugate(self: Array, out: Any = None, /) -> Any:
     if self.dtype.kind in "SUVMm":
         raise TypeError("cannot conjugate non-numeric dtype")
     if self.dtype.kind in "cO":
-        return ufuncs.conjugate(self, out=out)
+        return ufuncs.conjugate(self) if out is None else ufuncs.conjugate(self, out=out)
     return self if out is None else store(self, out)
 
 

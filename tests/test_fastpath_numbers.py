@@ -96,3 +96,73 @@ def test_remainders_of_any_floats(function: Callable[..., Any]) -> None:
         with numpy.errstate(all="ignore"):
             want = told(function, made(numpy, a), made(numpy, b))
             assert told(function, made(lazynp, a), made(lazynp, b)) == want, (a, b)
+
+
+# -- complex numbers -------------------------------------------------------------------------------
+
+PARTS = [0.0, -0.0, 1.0, -2.5, 1e-310, 5e-324, 3e200, math.inf, -math.inf, math.nan]
+COMPLEX = [("complex128", complex(a, b)) for a in PARTS for b in PARTS]
+REAL = [
+    *(("float64", v) for v in (*FLOATS, math.nan)), ("int64", -3), ("int64", 2), ("bool", True),
+    ("float32", 1.5), ("complex64", 1 - 2j), *PYTHONS, ("", 2j), ("", complex(-0.0, math.inf)),
+]  # fmt: skip
+OF_COMPLEX: list[Callable[..., Any]] = [
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.pow,
+]  # fmt: skip
+
+
+def parts(function: Callable[..., Any], module: Any, *numbers: tuple[str, Any]) -> Any:
+    """The result: its dtype, and its parts, of which NaNs are all alike; or the error."""
+    try:
+        out = function(*[made(module, x) for x in numbers])
+    except Exception as error:
+        return type(error)
+    found = numpy.atleast_1d(numpy.asarray(out))
+    reals = found.view(found.real.dtype).tolist()
+    return found.dtype, ["nan" if x != x else (x, math.copysign(1, x)) for x in reals]
+
+
+@pytest.mark.parametrize("function", OF_COMPLEX)
+def test_of_complex_numbers(function: Callable[..., Any]) -> None:
+    others = COMPLEX[::7] + REAL
+    pairs = [*itertools.product(COMPLEX, others), *itertools.product(REAL, COMPLEX)]
+    with numpy.errstate(all="ignore"):
+        for a, b in pairs:
+            assert parts(function, lazynp, a, b) == parts(function, numpy, a, b), (a, b)
+
+
+@pytest.mark.parametrize("function", [operator.eq, operator.ne])
+def test_equal_complex_numbers(function: Callable[..., Any]) -> None:
+    for a, b in [*itertools.product(COMPLEX, COMPLEX + REAL), *itertools.product(REAL, COMPLEX)]:
+        got, want = (function(made(m, a), made(m, b)) for m in (lazynp, numpy))
+        assert bool(got) == bool(want), (a, b)
+
+
+@pytest.mark.parametrize(
+    "name", ["negative", "absolute", "conj", "sqrt", "exp", "log", "sin", "tanh", "real", "imag"]
+)
+def test_functions_of_complex_numbers(name: str) -> None:
+    of = {m: getattr(m, name) for m in (numpy, lazynp)}
+    operators = {"negative": operator.neg, "absolute": abs, "conj": lambda x: x.conj()}
+    with numpy.errstate(all="ignore"):
+        for z in COMPLEX:
+            assert parts(of[lazynp], lazynp, z) == parts(of[numpy], numpy, z), z
+            if name in operators:
+                assert parts(operators[name], lazynp, z) == parts(operators[name], numpy, z), z
+
+
+def test_products_of_any_complex_numbers() -> None:
+    draw = random.Random(2)
+
+    def number() -> float:
+        return draw.gauss(0, 1) * 10.0 ** draw.randint(-9, 9)
+
+    kinds: list[Callable[[], tuple[str, Any]]] = [
+        lambda: ("complex128", complex(number(), number())), lambda: ("float64", number()),
+        lambda: ("", number()), lambda: ("complex128", complex(0.0, number())),
+    ]  # fmt: skip
+    for _ in range(2000):
+        z, other = kinds[0](), draw.choice(kinds)()
+        for a, b in ((z, other), (other, z)):
+            for function in OF_COMPLEX[:4]:
+                assert parts(function, lazynp, a, b) == parts(function, numpy, a, b), (a, b)

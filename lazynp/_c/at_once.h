@@ -105,11 +105,35 @@ static PyObject *double_by_loop(const Loop *it, PyObject *const *values, Py_ssiz
     return new;
 }
 
+/* The same for complex numbers of NumPy's. */
+static PyObject *complex_by_loop(const Loop *it, PyObject *const *values, Py_ssize_t n)
+{
+    npy_cdouble numbers[OPERANDS];
+    char *at[OPERANDS] = {(char *)&numbers[0], (char *)&numbers[1], NULL};
+    npy_intp one = 1, strides[OPERANDS] = {0};
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (Py_TYPE(values[i]) != &PyCDoubleArrType_Type)
+            return NULL;
+        numbers[i] = PyArrayScalar_VAL(values[i], CDouble);
+    }
+    at[n] = (char *)&numbers[2];
+    it->loop(at, &one, strides, it->data);
+    PyObject *new = PyArrayScalar_New(CDouble);
+    if (new)
+        PyArrayScalar_ASSIGN(new, CDouble, numbers[2]);
+    return new;
+}
+
 /* The result for numbers alone, new. NULL without an error: the ufunc must do it. */
 static PyObject *number_by_loop(const Loop *it, PyObject *const *values, Py_ssize_t n)
 {
     if (it->type == NPY_DOUBLE && it->out == NPY_DOUBLE) {
         PyObject *out = double_by_loop(it, values, n);
+        if (out || PyErr_Occurred())
+            return out;
+    }
+    if (it->type == NPY_CDOUBLE && it->out == NPY_CDOUBLE) {
+        PyObject *out = complex_by_loop(it, values, n);
         if (out || PyErr_Occurred())
             return out;
     }

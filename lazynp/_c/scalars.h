@@ -107,6 +107,25 @@ static inline int as_exact_double(PyObject *x, double *value)
     return 1;
 }
 
+/* A complex number of NumPy's or Python's, or a real one that is converted to it exactly. */
+static inline int as_exact_complex(PyObject *x, npy_cdouble *value)
+{
+    double real, imag = 0;
+    if (Py_TYPE(x) == &PyCDoubleArrType_Type) {
+        *value = PyArrayScalar_VAL(x, CDouble);
+        return 1;
+    }
+    if (PyComplex_CheckExact(x)) {
+        real = PyComplex_RealAsDouble(x);
+        imag = PyComplex_ImagAsDouble(x);
+    } else if (!as_exact_double(x, &real)) {
+        return 0;
+    }
+    npy_csetreal(value, real);
+    npy_csetimag(value, imag);
+    return 1;
+}
+
 /* The comparisons of two numbers of one C type. Of other operators the result is NULL, without an
    error. */
 #define COMPARISON_CASES(a, b)                                                                     \
@@ -180,6 +199,61 @@ static inline PyObject *of_doubles(int code, double a, double b)
     case 'd':
     case '%': return b != 0 && isfinite(a) && isfinite(b) ? floor_of_doubles(code, a, b) : NULL;
     COMPARISON_CASES(a, b)
+    }
+}
+
+static inline PyObject *complex_of(double real, double imag)
+{
+    npy_cdouble value;
+    npy_csetreal(&value, real);
+    npy_csetimag(&value, imag);
+    return scalar_of_complex(value);
+}
+
+/* NumPy's quotient: that of R. L. Smith, Algorithm 116 (1962). */
+static inline PyObject *quotient(double ar, double ai, double br, double bi)
+{
+    if (fabs(br) >= fabs(bi)) {
+        if (br == 0 && bi == 0)
+            return complex_of(ar / fabs(br), ai / fabs(br));
+        double ratio = bi / br, scale = 1.0 / (br + bi * ratio);
+        return complex_of((ar + ai * ratio) * scale, (ai - ar * ratio) * scale);
+    }
+    double ratio = br / bi, scale = 1.0 / (bi + br * ratio);
+    return complex_of((ar * ratio + ai) * scale, (ai * ratio - ar) * scale);
+}
+
+/* A float64 times a complex number. NULL where a part is 0. */
+static inline PyObject *of_scaled(double a, npy_cdouble b)
+{
+    double real = a * npy_creal(b) - 0.0 * npy_cimag(b), imag = a * npy_cimag(b) + 0.0 * npy_creal(b);
+    return real == 0 || imag == 0 ? NULL : complex_of(real, imag);
+}
+
+/* The Scalar that an operator gives of one complex number, or of two. NULL for other operators. */
+static inline PyObject *of_complex(int code, npy_cdouble a)
+{
+    double real = npy_creal(a), imag = npy_cimag(a);
+    return code == '-'   ? complex_of(-real, -imag)
+           : code == 'a' ? scalar_of_double(hypot(real, imag))
+                         : NULL;
+}
+
+static inline PyObject *of_complexes(int code, npy_cdouble a, npy_cdouble b)
+{
+    double ar = npy_creal(a), ai = npy_cimag(a), br = npy_creal(b), bi = npy_cimag(b);
+    switch (code) {
+    case '+': return complex_of(ar + br, ai + bi);
+    case '-': return complex_of(ar - br, ai - bi);
+    case '*': return complex_of(ar * br - ai * bi, ar * bi + ai * br);
+    case '/': return quotient(ar, ai, br, bi);
+    case '^':
+        return br == 2 && bi == 0 && (ar != 0 || ai != 0)
+                   ? complex_of(ar * ar - ai * ai, ar * ai + ai * ar)
+                   : NULL;
+    case '=': return scalar_of_truth(ar == br && ai == bi);
+    case '!': return scalar_of_truth(ar != br || ai != bi);
+    default: return NULL;
     }
 }
 
@@ -353,6 +427,9 @@ static ALONE PyObject *of_values(int code, PyObject *const *values, Py_ssize_t n
     npy_int64 whole, other;
     long long one, two;
     float x, y;
+    npy_cdouble z, w;
+    if (n == 1 && Py_TYPE(values[0]) == &PyCDoubleArrType_Type)
+        return of_complex(code, PyArrayScalar_VAL(values[0], CDouble));
     if (n == 1 && as_double(values[0], &a) && (code == '-' || code == 'a'))
         return scalar_of_double(code == '-' ? -a : fabs(a));
     if (n == 1)
@@ -364,7 +441,20 @@ static ALONE PyObject *of_values(int code, PyObject *const *values, Py_ssize_t n
     if (as_int64(values[0], &whole) && as_int64(values[1], &other))
         return of_int64s(code, whole, other);
     if (as_exact_double(values[0], &a) && as_exact_double(values[1], &b))
-        return of_doubles(code, a, b);
+        /* NumPy's loop for powers of an int64, or to one, rounds the last bit otherwise */
+        return code == '^' && (Py_TYPE(values[0]) == &PyInt64ArrType_Type ||
+                               Py_TYPE(values[1]) == &PyInt64ArrType_Type)
+                   ? NULL
+                   : of_doubles(code, a, b);
+    if (as_exact_complex(values[0], &z) && as_exact_complex(values[1], &w)) {
+        /* a complex number of Python's beside a float64, which is a float, is Python's */
+        if (PyComplex_CheckExact(values[0]) && Py_TYPE(values[1]) == &PyDoubleArrType_Type)
+            return NULL;
+        /* NumPy's loop may fuse these, so that the sign of what underflows to 0 is another */
+        if (code == '*' && Py_TYPE(values[0]) == &PyDoubleArrType_Type)
+            return of_scaled(npy_creal(z), w);
+        return of_complexes(code, z, w);
+    }
     if (as_float(values[0], &x) && as_float(values[1], &y))
         return of_floats32(code, x, y);
     PyObject *small = of_small_integers(code, values, n);

@@ -190,8 +190,8 @@ static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n, PyObj
                         PyObject *now)
 {
     PyObject *x = args[0];
-    /* in a loop of small operations as large as an array that is filled */
-    int most = OF(now, Recorder, backend) == the.eager ? (int)the.filled : front->lengths;
+    /* where operations run at once, as large as an array that is filled */
+    int most = is_eager(now) ? (int)the.filled : front->lengths;
     if (front->creates == 2)
         return are_bounded(args, n, most);
     if (front->lengths)

@@ -312,7 +312,7 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Array:
     return eye(n, dtype=float if dtype is None else dtype, like=like)
 
 
-@as_its_like
+@created(np.tri)
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Array:
     """See `numpy.tri`."""
     check_like(like)

@@ -20,15 +20,20 @@ pytestmark = pytest.mark.own_policy
 
 @pytest.fixture(autouse=True)
 def cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two, in the background of which jaxlib is loaded."""
+    """Two, and jaxlib is loaded."""
     monkeypatch.setattr(lowering, "cores", lambda: 2)
-    monkeypatch.setattr(lowering, "in_background", lambda: True)
     monkeypatch.setattr(lowering, "is_loaded", lambda: True)
 
 
 # -- the price -------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def background(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lowering, "in_background", lambda: True)
+
+
+@pytest.mark.usefixtures("background")
 def test_short_calls_pay_for_the_compiler_and_for_loading_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -45,6 +50,7 @@ def test_short_calls_pay_for_the_compiler_and_for_loading_it(
     assert case.price == RENT
 
 
+@pytest.mark.usefixtures("background")
 def test_one_slow_call_makes_no_long_calls() -> None:
     """A program of long calls costs less. But a call may be slow for another reason."""
     case = Case(0.0)
@@ -54,6 +60,18 @@ def test_one_slow_call_makes_no_long_calls() -> None:
     case.took(0.001, 0.0)
     case.took(0.1, 0.0)
     assert case.price == 1.0
+
+
+@pytest.mark.usefixtures("background")
+def test_each_piece_of_a_program_has_its_price() -> None:
+    """A program in pieces is compiled piece by piece, and nobody knows how many there will be."""
+    case = Case(0.0)
+    case.compiling = 1.0
+    case.took(0.001, 0.0)
+    case._works += [lowering.Work.over()]
+    assert case.price == 1.0
+    case._works += [lowering.Work.over()]
+    assert case.price == 2.0
 
 
 # -- the budget of compilers -----------------------------------------------------------------------
@@ -145,3 +163,59 @@ def test_a_function_that_is_also_called_from_elsewhere_has_a_program(waiting: No
         outer(np.ones(4))
         inner(np.ones(4))
     assert around.cases and all(c.candidate is not None for c in within.cases.values())
+
+
+def test_a_loop_whose_program_is_to_come_covers_the_functions_that_it_calls(
+    waiting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Waits:
+        def covers(self, code: Any) -> bool:
+            return code is inner_code
+
+    within = front(inner)
+    inner_code, loop = within.code, Waits()
+    _case.awaited.add(loop)
+    for _ in range(3):
+        inner(np.ones(4))
+    assert all(c.candidate is None for c in within.cases.values())
+    del loop
+    inner(np.ones(4))
+    assert all(c.candidate is not None for c in within.cases.values())
+
+
+def test_functions_of_a_program_that_has_lost_wait_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with promoting():
+        around, within = front(outer), front(inner)
+        monkeypatch.setattr(_trials, "FASTER", 0.0)
+        for _ in range(4):
+            if not around.whys:
+                outer(np.ones(4))
+        assert around.whys and _case.is_in_slower(within.code)
+        monkeypatch.setattr(_trials, "FASTER", math.inf)
+        monkeypatch.setattr(Case, "price", 0.001)
+        (case,) = within.cases.values()
+        case.seconds = 0.002
+        for _ in range(2):
+            inner(np.ones(4))
+        assert case.candidate is not None and not within.programs
+        case.seconds = 0.009
+        for _ in range(3):
+            inner(np.ones(4))
+        assert within.programs == 1, within.explained()
+    _case._slower.clear()
+
+
+def test_what_is_pending_is_no_part_of_a_program() -> None:
+    """Else, with something else pending, it would be another program, to be compiled."""
+    big, kept = np.ones(1 << 20), list[Any]()
+    with promoting():
+        hot = front(inner)
+        for _ in range(4):
+            inner(np.ones(4))
+        assert hot.programs == 1
+        before = np.stats().compiles
+        for k in range(6):
+            kept += [big * float(j) + 1.0 for j in range(k + 1)]
+            assert inner(np.ones(4))[1] == 1.5
+        assert np.stats().compiles == before
+    assert [float(x[5]) for x in kept] == [j + 1.0 for k in range(6) for j in range(k + 1)]

@@ -7,10 +7,12 @@ and tried (`_trials`).
 from __future__ import annotations
 
 import math
+import weakref
 from types import CodeType
 from typing import Any
 
 from lazynp import lowering
+from lazynp._memo import Memo
 from lazynp._promotion import _earlier
 from lazynp._promotion._budget import budget, lost_to_python
 from lazynp._promotion._gains import FASTER, HOPELESS, Slower
@@ -25,6 +27,31 @@ _SLOW = 2.0  # a call is slow that takes so many times as long as the one before
 _UNFIT = 3  # slow calls: after so many, the program does not fit
 _WORTH_WAITING = 4.0  # times as long as compiling
 _PARTS = 8  # of a program that are compiled in the background, before it is waited for
+
+
+# running loops whose programs are to come; the iterator of a `for` loop ends with it
+awaited: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def contains(program: Program | None, code: CodeType | None) -> bool:
+    """Whether the function of this code was traced for a program."""
+    functions = [] if program is None else program.functions
+    return any([plain_of(f).__code__ is code for f in functions])
+
+
+# functions within programs that were slower than Python, by the ids of their code
+_slower: Memo[int, CodeType] = Memo("functions of slower programs", 256)
+
+
+def note_slower(program: Program) -> None:
+    for f in program.functions:
+        code = plain_of(f).__code__
+        _slower.put(id(code), code)
+
+
+def is_in_slower(code: CodeType | None) -> bool:
+    """Whether a program that contains this function has lost: one of its own seldom gains, then."""
+    return id(code) in _slower
 
 
 class Case:
@@ -45,7 +72,7 @@ class Case:
         self.candidate: Program | None = None
         self.program: Program | None = None
         self._works: list[lowering.Work] = []  # compiling for the candidate in the background
-        self.compiling = 0.0  # seconds, by estimate
+        self.compiling = 0.0  # seconds, by estimate, for each of these
         self.takes_long = False  # whether the candidate took longer than Python until it gave way
         self.last: float | None = None  # seconds of Python's last call
         self._shortest = math.inf  # ... and of its shortest
@@ -95,19 +122,21 @@ class Case:
         except lowering.Unfinished as unfinished:
             self.candidate = program
             self._works.append(unfinished.work)
+            budget.compiles(self.compiling)
             raise
 
     @property
     def price(self) -> float:
-        """Seconds of Python, before the candidate is compiled."""
-        lost = lost_to_python(self.compiling, min(self._shortest, self.last or 0.0))
+        """Seconds of Python, before the candidate is compiled. A program that runs in pieces is
+        compiled piece by piece, and each has its price.
+        """
+        pieces = max(len(self._works), 1)
+        lost = pieces * lost_to_python(self.compiling, min(self._shortest, self.last or 0.0))
         return max(RENT, _earlier.times(self.won) * lost)
 
     def covers(self, code: CodeType | None) -> bool:
         """Whether its candidate contains the function of this code."""
-        candidate = None if self.refused else self.candidate
-        functions = [] if candidate is None else candidate.functions
-        return any([plain_of(f).__code__ is code for f in functions])
+        return not self.refused and contains(self.candidate, code)
 
     def check_hope(self, program: Program) -> None:
         """Raise `Slower` if the program would not win, by estimate. Where a trial takes long, the

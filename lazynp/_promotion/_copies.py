@@ -10,7 +10,9 @@ import numpy as np
 from lazynp import lowering
 from lazynp._array import Array, NDArray, new_array, new_view
 from lazynp._avals import Aval
+from lazynp._flush import flush
 from lazynp._node import VALUE, leaf
+from lazynp._recorder import local
 
 _LARGE = 1 << 20  # bytes
 
@@ -65,11 +67,13 @@ def _copy(owner: Array) -> Any:
 
 
 def computed(leaves: list[Any]) -> None:
-    """Have the values of arrays there: else a call would be compiled together with what is
-    pending.
+    """Have the values of arrays there, and nothing pending: else a call would be compiled together
+    with what is pending, each time with something else.
     """
     for x in leaves:
         if isinstance(x, Array):
             owner = x if x._base is None else x._owner()
             if owner._node[VALUE] is None:
                 np.asarray(owner)
+    if local.recorder.pending:
+        flush(local.recorder, reason="before a program")

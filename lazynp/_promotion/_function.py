@@ -75,9 +75,7 @@ class Promoted(Trials, Front):
 
 
 # what calls `Promoted.plain`
-in_front = {
-    f.__code__ for f in (Promoted.run, Trials._run, Trials._timed, Trials._trial)
-}  # fmt: skip
+in_front = {f.__code__ for f in (Promoted.run, Trials._run, Trials._plainly)}
 
 
 class _Door(Door):

@@ -15,7 +15,7 @@ It is run again, for the rounds before that one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from lazynp import lowering
@@ -23,6 +23,7 @@ from lazynp._plan import STATS
 from lazynp._promotion import _clock, _earlier
 from lazynp._promotion._allowed import may_run
 from lazynp._promotion._budget import Later, budget
+from lazynp._promotion._case import awaited, contains, note_slower
 from lazynp._promotion._committing import Committing
 from lazynp._promotion._compared import check_same, have_drawn
 from lazynp._promotion._copies import computed
@@ -194,7 +195,12 @@ class Running(Committing):
             self._choose(frame, given, program)
             return
         self._key, self._candidate, self._work = given.key, program, work
+        awaited.add(self)
         self.due, self._step = self.at + self._pause(), Running._await
+
+    def covers(self, code: CodeType | None) -> bool:
+        """Whether the program that is to come contains the function of this code."""
+        return contains(self._candidate, code)
 
     def _goes_on(self, frame: FrameType) -> bool:
         """Whether a program serves that has won its trial when the loop was entered before."""
@@ -293,6 +299,7 @@ class Running(Committing):
         if not program.serves(now.varying, self._objects(now, frame)):
             raise CannotStage("what it reads from outside has changed, or is written by it")
         materialize(inputs)
+        computed(now.varying)
         try:
             with lowering.unfinished_allowed():
                 out = program.outcome([*inputs[0], *self._numbers, *bounds])
@@ -314,7 +321,11 @@ class Running(Committing):
         )
         # the rounds of the trial may have run while the machine was busy
         self.gains.rate = min(self.gains.rate, python / count)
-        count, seconds = self._paying(program, inputs[-1], count, self._free(frame))
+        try:
+            count, seconds = self._paying(program, inputs[-1], count, self._free(frame))
+        except Slower:
+            note_slower(program)
+            raise
         self._length = max(self._fewest, int(count * min(_CHUNK / max(seconds, 1e-9), 8)))
         self.program, self._numbers = program, []
         self._step = Running._run
@@ -384,6 +395,7 @@ class Running(Committing):
         assert program is not None
         if not program.serves(now.varying, self._objects(now, frame)):
             raise CannotStage("what it reads from outside has changed")
+        computed(now.varying)
         ran = self._commit(program, frame, now, count)
         if ran < 0:
             return

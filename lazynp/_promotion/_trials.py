@@ -19,7 +19,7 @@ from lazynp._promotion import _case, _clock, _earlier
 from lazynp._promotion._allowed import may_run
 from lazynp._promotion._both import first_run, later_runs
 from lazynp._promotion._budget import Later, budget
-from lazynp._promotion._case import Case
+from lazynp._promotion._case import Case, awaited, is_in_slower, note_slower
 from lazynp._promotion._copies import computed, copies
 from lazynp._promotion._gains import FASTER, Slower
 from lazynp._promotion._given import Given, Numbers, Path
@@ -163,18 +163,20 @@ class Trials:
         return self._trial(case, candidate, given, args, kwargs)
 
     def _is_covered(self) -> bool:
-        """Whether a call around this one waits for a program that contains this function. Then a
-        program of its own would seldom run.
+        """Whether a call around this one, or a loop, waits for a program that contains this
+        function. Then a program of its own would seldom run.
         """
         code = getattr(self.plain, "__code__", None)
-        return any([case.covers(code) for case in _local.cases])
+        return any([x.covers(code) for x in (*_local.cases, *awaited)])
 
     def _doubts(self, case: Case) -> bool:
-        """Whether a loop of the function has lost: then its program seldom gains much. So its
-        trial, which takes as long as some of Python's calls, comes late.
+        """Whether a loop of the function has lost, or a program that contains the function: then
+        its program seldom gains much. So it is compiled, and has its trial, late.
         """
-        early = case.seconds < _DOUBTFUL * (case.last or 0.0)
-        return early and has_slower(getattr(self.plain, "__code__", None))
+        code = getattr(self.plain, "__code__", None)
+        if is_in_slower(code):
+            return case.seconds < _earlier.WAITING * case.price
+        return case.seconds < _DOUBTFUL * (case.last or 0.0) and has_slower(code)
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given | None:
         numbers = self.numbers
@@ -347,6 +349,8 @@ class Trials:
             pass
         except (Exception, CannotStage) as why:
             case.refuse(why)
+            if isinstance(why, Slower):
+                note_slower(program)
         return want
 
     def _won(self, case: Case, program: Program, sure: bool) -> None:

@@ -183,7 +183,7 @@ class Core:
         lines = _rounding.written(self.lines)
         if not self.platform.host:
             return "\n".join(lines)
-        held = _holds.held(self.operations)
+        held = _holds.held(self.operations, results)
         called = dict.fromkeys(held, "")
         if self.holds_in_place:
             large = [v for v in (*held, *self.between) if v.aval.nbytes >= _holds.MUCH]

@@ -1,9 +1,11 @@
 """Holds: store the values that XLA would otherwise compute again for several readers.
 
 XLA's fusion copies an elementwise operation, with everything fused into it, into each reader. Two
-readers of the same element share the copy. A reader that shifts the value (a slice, a pad, a roll)
-needs another copy. So in a program of T stages of a stencil, the last stage computes all earlier
-stages many times: the program's size and time grow with T squared. XLA removes barriers before
+readers of the same element share the copy, if one kernel computes both. A reader that shifts the
+value (a slice, a pad, a roll) needs another copy. So in a program of T stages of a stencil, the
+last stage computes all earlier stages many times: the program's size and time grow with T squared.
+Results of the program, and operands of products, have kernels of their own: three results that use
+one power compute it three times. XLA removes barriers before
 fusion, but fusion stops at a call. The call of a function that is not inlined costs a copy of the
 value, a custom call nothing (`_hold_call`). `_options` has the measurements.
 
@@ -40,6 +42,8 @@ _STORED = frozenset(
         "fft", "if", "reduce", "reduce_window", "return", "scatter", "sort", "while",
     )
 ) | {"func.call"}  # fmt: skip
+# Their operands share a kernel.
+_TOGETHER = frozenset(("stablehlo.reduce", "stablehlo.reduce_window"))
 _FREE = frozenset(
     f"stablehlo.{name}"
     for name in ("bitcast_convert", "iota", "optimization_barrier", "reshape", "real", "imag")
@@ -58,6 +62,8 @@ _PLAIN = frozenset(
 # that fit into the caches (10^4 numbers: 2 to 4), and for larger ones (10^6: 20).
 _NEAR, _FAR = 4, 20
 _LARGE = 1 << 18  # bytes
+_APART = 1 << 16  # bytes: what several kernels would compute for themselves, from this size on
+_KERNELS = 40  # ... if it takes as many operations; a power takes 200. XLA itself shares sines
 _MOST = 200  # visited values
 _HERE = frozenset((0,))
 MUCH = 1 << 12  # bytes: copying less costs no more than the call
@@ -76,23 +82,31 @@ class Operation(NamedTuple):
     results: tuple[Any, ...]
 
 
-def held(operations: Sequence[Operation]) -> list[Any]:
-    """The values of a region that should be stored."""
-    if not any(o.name in MOVERS for o in operations):
+def held(operations: Sequence[Operation], outputs: Sequence[Any] = ()) -> list[Any]:
+    """The values of a region that should be stored. outputs: its results."""
+    if len(outputs) < 2 and not any(o.name in MOVERS or o.name in _STORED for o in operations):
         return []
     makers: dict[Any, Operation] = {v: o for o in operations for v in o.results}
-    candidates = _moved_apart(operations)
+    candidates = _moved_apart(operations, outputs)
     found: set[Any] = set()
     for value, places in reversed(candidates):
-        limit = _NEAR if value.aval.nbytes < _LARGE else _FAR
-        if _is_heavy(value, makers, found, -(-limit // (places - 1))):
+        moved = len({max(p, 0) for p in places})  # all kernels together are one place
+        if moved > 1:
+            limit = -(-(_NEAR if value.aval.nbytes < _LARGE else _FAR) // (moved - 1))
+        else:
+            limit = -(-_KERNELS // (sum(p < 0 for p in places) - 1))
+        if _is_heavy(value, makers, found, limit):
             found.add(value)
     return [v for v, _ in candidates if v in found]
 
 
-def _moved_apart(operations: Sequence[Operation]) -> list[tuple[Any, int]]:
-    """The values that are read at several places, the last first, and how many places."""
-    places: dict[Any, frozenset[int]] = {}
+def _moved_apart(
+    operations: Sequence[Operation], outputs: Sequence[Any]
+) -> list[tuple[Any, frozenset[int]]]:
+    """The values that are read at several places, the last first, and these places."""
+    places: dict[Any, frozenset[int]] = {
+        v: _kernel_of("result", position, v) for position, v in enumerate(outputs)
+    }
     candidates = []
     for operation in reversed(operations):
         name, attrs, operands, results = operation
@@ -100,20 +114,34 @@ def _moved_apart(operations: Sequence[Operation]) -> list[tuple[Any, int]]:
             at = _HERE
         else:
             at = places.get(results[0], _HERE)
-            if len(at) > 1 and name not in MOVERS and name not in _FREE:
-                candidates.append((results[0], len(at)))
+            if _are_apart(at) and name not in MOVERS and name not in _FREE:
+                candidates.append((results[0], at))
                 at = _HERE
         for position, operand in enumerate(operands):
             if not operand.operands:
                 continue  # an argument or a constant
             there = at
+            if name in _STORED and name not in _TOGETHER:
+                there = _kernel_of(results[0].name if results else name, position, operand)
             if name in MOVERS:
                 others = [v.name for v in operands if v is not operand]
                 move = hash((name, attrs, position, *others))
-                there = frozenset([hash((move, place)) for place in at])
+                there = frozenset([abs(hash((move, place))) for place in at])
             known = places.get(operand)
             places[operand] = there if known is None else known | there
     return candidates
+
+
+def _kernel_of(reader: str, position: int, value: Any) -> frozenset[int]:
+    """The place of an operand that has a kernel of its own, a negative number; of small values, all
+    have one.
+    """
+    return frozenset([~abs(hash((reader, position)))]) if value.aval.nbytes >= _APART else _HERE
+
+
+def _are_apart(places: frozenset[int]) -> bool:
+    """Whether a value is moved there in several ways, or several kernels read it."""
+    return len(places) > 1 and (max(places) > 0 or len(places - _HERE) > 1)
 
 
 def _is_heavy(value: Any, makers: dict[Any, Operation], found: set[Any], limit: int) -> bool:

@@ -125,6 +125,35 @@ def test_nothing_is_held_where_nothing_moves(stages: Stages, differentiated: boo
     assert holds(g, drawn((100, 100))) == 0
 
 
+def filled(r: Any) -> Any:
+    return numpy.linspace(0.5, 1.5, r.shape[1])
+
+
+SHARED: dict[str, Callable[[Any], Any]] = {
+    "results": lambda r: (r * 2.0, r + 1.0, r * r),
+    "products": lambda r: ((r * 2.0) @ filled(r), (r + 1.0) @ filled(r)),
+    "a product and a result": lambda r: (r @ filled(r), r - 1.0),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_power_that_several_kernels_need_is_computed_once(name: str) -> None:
+    def f(x: Any) -> Any:
+        return SHARED[name](x**-1.5)
+
+    x = drawn((100, 100)) ** 2 + 1.0
+    assert holds(f, x) == 1
+    assert holds(f, x[:20, :20]) == 0  # of few numbers
+    for got, want in zip(np.jit(f)(np.array(x)), f(x), strict=True):
+        numpy.testing.assert_allclose(numpy.asarray(got), want, rtol=1e-12)
+
+
+def test_what_xla_shares_by_itself_is_not_held() -> None:
+    assert holds(lambda x: (np.exp(x) * 2.0, np.exp(x) + x), drawn((100, 100))) == 0
+    assert holds(lambda x: (x * 2.0 + 1.0, (x * 2.0 + 1.0) * x), drawn((100, 100))) == 0
+    assert holds(lambda x: ((x**-1.5).sum(), (x**-1.5).max()), drawn((100, 100)) ** 2) == 0
+
+
 def test_what_is_cheap_is_computed_again() -> None:
     def difference(x: Any) -> Any:
         y = x * 2.0

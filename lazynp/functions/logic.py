@@ -15,6 +15,7 @@ from lazynp._node import VALUE
 from lazynp._overrides import Overridden
 from lazynp._strides import copied_order, in_order
 from lazynp._values import there
+from lazynp._views import showing
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._arguments import NO_COPY
 from lazynp.functions._eager import by_method, by_numpy
@@ -201,6 +202,7 @@ def isscalar(element: Any) -> bool:
 # -- parts -----------------------------------------------------------------------------------------
 
 
+@showing
 def real(val: Any) -> Any:
     """See `numpy.real`. A view of an array."""
     try:
@@ -209,6 +211,7 @@ def real(val: Any) -> Any:
         return as_array(val).real  # type: ignore[attr-defined]
 
 
+@showing
 def imag(val: Any) -> Any:
     """See `numpy.imag`. A view of a complex array."""
     try:

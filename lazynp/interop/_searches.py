@@ -33,10 +33,12 @@ def plain(x: Any) -> Any:
     if not isinstance(x, Array):
         return x
     if not knowable(x._read()):
-        raise TypeError(
+        error: Any = TypeError(
             "SciPy's searches and integrations need values, which vmap and jit hide: use them "
             "under grad, jvp, jacfwd or jacrev"
         )
+        error.only_traced = True
+        raise error
     return numpy.asarray(np.stop_gradient(x))[()]
 
 

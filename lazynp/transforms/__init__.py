@@ -32,12 +32,12 @@ from lazynp.transforms._jac_sparse import jac_sparse
 from lazynp.transforms._jit import disable_jit, jit
 from lazynp.transforms._jvp import jvp
 from lazynp.transforms._looping import fori_loop, while_loop
+from lazynp.transforms._mapped import vmap
 from lazynp.transforms._pulls import linearize, vjp
 from lazynp.transforms._scanning import map_ as map, scan
 from lazynp.transforms._shard_map import shard_map
 from lazynp.transforms._sized_runs import eval_jaxpr
 from lazynp.transforms._stage import eval_shape, make_jaxpr
-from lazynp.transforms._vmap import vmap
 
 __all__ = [
     "DBIdx",

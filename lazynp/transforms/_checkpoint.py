@@ -10,7 +10,7 @@ from lazynp._array import Array
 from lazynp._avals import Aval, SizedAval
 from lazynp._dimensions import table
 from lazynp._interpreter import eval_reference
-from lazynp._jaxpr import Eqn, Jaxpr, Var
+from lazynp._jaxpr import Eqn, Jaxpr, Var, jaxprs_in
 from lazynp._memo import cached
 from lazynp._primitive import Missing, Primitive, Undefined
 from lazynp._recorder import local
@@ -18,6 +18,8 @@ from lazynp._tree import tree_flatten
 from lazynp.transforms._branches import Operands
 from lazynp.transforms._call import jaxpr_explicit, jit_call, moving_flags, present
 from lazynp.transforms._checks import discharge_call, unchecked
+from lazynp.transforms._jit import jit
+from lazynp.transforms._loops import while_call
 from lazynp.transforms._sized_loops import staged_body
 from lazynp.transforms._stack import name_of
 from lazynp.transforms._stage import (
@@ -171,6 +173,56 @@ def _has_sizes(jaxpr: Jaxpr) -> bool:
     return any(type(v.aval.plain) is SizedAval for v in atoms)
 
 
+_OF = "checkpoint of"
+
+
+def _staged(
+    call: Callable[..., Any], arguments: Any, what: str
+) -> tuple[Operands, Any, Any] | None:
+    """The operands, the program and the results of a call; None if there is no single program of
+    which reverse mode can be made: the function is then run as it is.
+    """
+    leaves, structure = tree_flatten(arguments)
+    given = Operands(leaves, what)
+    if table() is not None:
+        body = staged_body(
+            call, structure, given.avals, given.kinds, _OF, call=given.applied
+        ).settled()
+        # reverse mode keeps no values of several programs anyway; or its transpose would need sizes
+        # that only the program around it has
+        if body.opens or _has_sizes(body.program.jaxpr):
+            return None
+        return given, body.program, body.flat
+    try:
+        return given, *given.staged(call, structure, _OF)
+    except TypeError as error:
+        if local.recorder.staging or not _looked(error):
+            raise
+    given = Operands(leaves, what)
+    try:  # its branches and loops look at values
+        program, flat = given.staged(jit(call), structure, _OF)
+    except TypeError as error:
+        if not _looked(error):
+            raise
+        return None
+    return None if _endless(program.jaxpr) else (given, program, flat)
+
+
+def _looked(error: TypeError) -> bool:
+    """Whether it says that a value is not known."""
+    return getattr(error, "only_traced", False)
+
+
+def _endless(jaxpr: Jaxpr) -> bool:
+    """Whether it has a loop without a limit, so no reverse mode."""
+    return any(
+        eqn.primitive is while_call
+        and (eqn.params["count"] is None or eqn.params["count"].rounds is None)
+        or any(map(_endless, jaxprs_in(eqn.params)))
+        for eqn in jaxpr.eqns
+    )
+
+
 POLICIES = ("nothing", "everything", "dots")
 
 
@@ -182,8 +234,9 @@ def checkpoint(
 
     policy says what else is kept: "nothing" (the default), "dots" (results of products and
     convolutions, which take longest to compute), or "everything" (no checkpoint at all).
-    prevent_cse: no effect; recomputed values are always kept separate. Inside a function whose
-    sizes are traced, nothing is recomputed.
+    prevent_cse: no effect; recomputed values are always kept separate. Nothing is recomputed inside
+    a function whose sizes are traced, nor where Python looks at values in a way that `jit` refuses
+    (a `while` without a limit, a search of SciPy's).
     """
     if policy not in (None, *POLICIES):
         raise ValueError(f"checkpoint: policy must be one of {POLICIES}, got {policy!r}")
@@ -214,19 +267,10 @@ def checkpoint(
             return fun(*whole, **named, **keywords)
 
         rest = {k: v for k, v in kwargs.items() if k not in names}
-        leaves, structure = tree_flatten((dynamic, rest))
-        given = Operands(leaves, what)
-        if table() is None:
-            program, flat = given.staged(call, structure, "checkpoint of")
-        else:
-            body = staged_body(
-                call, structure, given.avals, given.kinds, "checkpoint of", call=given.applied
-            ).settled()
-            # no single program, of which reverse mode keeps no values anyway; or its transpose
-            # would need sizes that only the program around it has
-            if body.opens or _has_sizes(body.program.jaxpr):
-                return fun(*args, **kwargs)
-            program, flat = body.program, body.flat
+        found = _staged(call, (dynamic, rest), what)
+        if found is None:
+            return fun(*args, **kwargs)
+        given, program, flat = found
         outs = primitive(*given.values, *program.captured, jaxpr=program.jaxpr, **how)
         program.write_back(outs[flat.count :])
         given.finish()

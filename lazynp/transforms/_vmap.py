@@ -22,11 +22,10 @@ from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, leaf, op_of, tracer_node
 from lazynp._positions import position
 from lazynp._primitive import Missing
-from lazynp._recorder import local, user_position
+from lazynp._recorder import user_position
 from lazynp._tree import LEAF, broadcast_prefix, count, tree_flatten
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives.placing import SPMD
-from lazynp.transforms._recipes import with_recipe
 from lazynp.transforms._stack import (
     Flat,
     Params,
@@ -77,14 +76,13 @@ class BatchTracer(Tracer):
 
     def seen(self) -> Any:
         wording = self.trace.wording  # type: ignore[attr-defined]
-        branch = self.aval.dtype.kind == "b" and not self.aval.shape
-        staged = "; or map jit(f): there, Python's branches and loops are part of the program"
-        raise TypeError(
+        error: Any = TypeError(
             f"{self.trace.what}: the value of {self.aval} recorded at "
             f"{position(self.code, self.offset)} is another for each {wording.each}, but "
             f"{position(*user_position())} asks for one {cure(self.aval)}; {wording.same}"
-            + (staged if branch and not local.recorder.staging else "")
         )
+        error.wording = wording  # `vmap` knows its own by that
+        raise error
 
     exact = seen
 
@@ -345,28 +343,12 @@ def _write_argument(
     write_back(argument, handle, initial, value)
 
 
-# -- the public function ---------------------------------------------------------------------------
+# -- the mapped function ---------------------------------------------------------------------------
 
 
-def vmap(
-    fun: Callable[..., Any],
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    axis_name: Any = None,
-    axis_size: int | None = None,
-    spmd_axis_name: Any = None,
-) -> Callable[..., Any]:
-    """Map the function over axes of its arguments.
-
-    spmd_axis_name: the axis of a mesh (or a tuple of them) that splits the examples in constraints
-    on shardings inside.
-
-    in_axes: an int, None (the same for all examples), or a tree of these that is a prefix of the
-    arguments; keyword arguments are mapped over axis 0. out_axes: the same for the results.
-    """
-    wording = Wording(f"vmap of {name_of(fun)}")
-    mapped = mapping(wording, fun, in_axes, out_axes, axis_name, axis_size, spmd_axis_name)
-    return with_recipe(mapped, vmap, fun, in_axes, out_axes, axis_name, axis_size)
+def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+    """`vmap` of functions that do not look at values."""
+    return mapping(Wording(f"vmap of {name_of(fun)}"), fun, in_axes, out_axes, None, None, None)
 
 
 def mapping(

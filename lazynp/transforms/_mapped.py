@@ -1,0 +1,52 @@
+"""vmap: first the function as it is, then, if it asks for a value that differs, what `jit` makes of
+it: there, branches and loops of Python's are part of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lazynp._recorder import local
+from lazynp.transforms._jit import jit
+from lazynp.transforms._recipes import with_recipe
+from lazynp.transforms._stack import DISABLED, name_of
+from lazynp.transforms._vmap import Wording, mapping
+
+
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Any = None,
+) -> Callable[..., Any]:
+    """Map the function over axes of its arguments.
+
+    in_axes: an int, None (the same for all examples), or a tree of these that is a prefix of the
+    arguments; keyword arguments are mapped over axis 0. out_axes: the same for the results.
+    spmd_axis_name: the axis of a mesh (or a tuple of them) that splits the examples in constraints
+    on shardings inside.
+
+    Where a branch or a loop of Python's asks for a value that is another for each example, the
+    function begins again, traced as `jit` traces it: then both branches run, and each example takes
+    what is its own.
+    """
+    wording = Wording(f"vmap of {name_of(fun)}")
+    options = in_axes, out_axes, axis_name, axis_size
+    plain = mapping(wording, fun, *options, spmd_axis_name)
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return plain(*args, **kwargs)
+        except TypeError as error:
+            if getattr(error, "wording", None) is not wording or DISABLED or local.recorder.staging:
+                raise
+            first = error
+        try:
+            return mapping(wording, jit(fun), *options, spmd_axis_name)(*args, **kwargs)
+        except TypeError as second:  # it cannot be traced so; other errors are the function's own
+            raise first from second
+
+    return with_recipe(mapped, vmap, fun, *options)

@@ -118,6 +118,13 @@ def _exponnorm_terms(x: Any, k: Any) -> Any:
     return rate * (0.5 * rate - x) + _s.log_ndtr(x - rate)
 
 
+def _wrapped_cauchy(x: Any, c: Any) -> Any:
+    first = x < math.pi
+    half = np.where(first, x, 2 * math.pi - x) / 2
+    share = np.arctan((1 + c) / (1 - c) * np.tan(half)) / math.pi
+    return np.where(first, share, 1 - share)
+
+
 CONTINUOUS |= {
     "genpareto": by_survival(
         lambda x, c: -(c + 1) * _log1p_over(c, x), lambda x, c: -_log1p_over(c, x),
@@ -267,7 +274,8 @@ CONTINUOUS |= {
         valid=lambda a: abs(a) < 1,
     ),
     "wrapcauchy": Law(
-        lambda x, c: np.log1p(-c * c) - np.log(2 * math.pi * (1 + c * c - 2 * c * np.cos(x))), None,
+        lambda x, c: np.log1p(-c * c) - np.log(2 * math.pi * (1 + c * c - 2 * c * np.cos(x))),
+        _wrapped_cauchy,
         support=lambda *_: (0.0, 2 * math.pi), valid=lambda c: (c > 0) & (c < 1),
     ),
     "semicircular": Law(

@@ -12,9 +12,10 @@ from typing import Any
 import numpy
 
 import lazynp as np
+from lazynp._recorder import local
 from lazynp.interop._calls import inexact, only, refuse, stacked
 from lazynp.interop._laws import DISCRETE, HALF_LOG_TAU, Law
-from lazynp.interop._laws_more import CONTINUOUS
+from lazynp.interop._laws_rare import CONTINUOUS
 from lazynp.primitives.linear_algebra import triangular_solve
 
 # -- methods ---------------------------------------------------------------------------------------
@@ -72,7 +73,34 @@ def _cumulative(
     return np.where(wrong, numpy.nan, value)[()]
 
 
-def _quantile(law: Law, upper: bool, q: Any, shapes: Any, loc: Any, scale: Any) -> Any:
+def _sought(law: Law, upper: bool, self: Any) -> Callable[..., Any]:
+    """The inverse of a function that has no formula for it: SciPy's value, with the derivative that
+    Newton's steps have. Each of them doubles the number of right orders.
+    """
+    inverse = self.isf if upper else self.ppf
+
+    def whole(x: Any, *shapes: Any) -> Any:
+        if not upper:
+            return law.cdf(x, *shapes)  # type: ignore[misc]
+        return 1.0 - law.cdf(x, *shapes) if law.sf is None else law.sf(x, *shapes)  # type: ignore[misc]
+
+    def found(q: Any, *shapes: Any) -> Any:
+        x = np.pure_callback(
+            lambda *given: numpy.asarray(inverse(*given), q.dtype),
+            np.ShapeDtype(q.shape, q.dtype),
+            *[np.stop_gradient(v) for v in (q, *shapes)],
+            vmap_method="broadcast_all",
+        )
+        rest = np.stop_gradient(whole(x, *shapes) - q)
+        for _ in range(max(local.level, 1).bit_length()):
+            slope = np.exp(law.log_density(x, *shapes))
+            x = x - (whole(x, *shapes) - q - rest) / (-slope if upper else slope)
+        return x
+
+    return found
+
+
+def _quantile(law: Law, upper: bool, q: Any, shapes: Any, loc: Any, scale: Any, self: Any) -> Any:
     """The inverse of the distribution function, or of the survival function."""
     q, loc, scale, *shapes = inexact(q, loc, scale, *shapes)
     q, loc, scale, *shapes = np.broadcast_arrays(q, loc, scale, *shapes)
@@ -83,8 +111,10 @@ def _quantile(law: Law, upper: bool, q: Any, shapes: Any, loc: Any, scale: Any) 
     safe = np.where(wrong | first | last, 0.5, q)
     if upper and law.upper is not None:
         value = law.upper(safe, *shapes)
+    elif law.quantile is not None:
+        value = law.quantile(1 - safe if upper else safe, *shapes)
     else:
-        value = law.quantile(1 - safe if upper else safe, *shapes)  # type: ignore[misc]
+        value = _sought(law, upper, self)(safe, *shapes)
     value = np.where(first, low, np.where(last, high, value))
     infinite = np.isinf(np.stop_gradient(value))  # depends on no parameter
     moved = np.where(infinite, 0.0, value) * scale + loc
@@ -138,12 +168,24 @@ def quantile(name: str) -> Callable[..., Any]:
 
     def method(self: Any, q: Any, *args: Any, **kwds: Any) -> Any:
         law = law_of(self, False)
-        if law is None or law.quantile is None:
+        if law is None or law.quantile is None and law.cdf is None:
             return NotImplemented
         shapes, loc, scale = self._parse_args(*args, **kwds)
-        return _quantile(law, name == "isf", q, shapes, loc, scale)
+        return _quantile(law, name == "isf", q, shapes, loc, scale, self)
 
     return method
+
+
+def frozen(self: Any, dist: Any, *args: Any, **kwds: Any) -> Any:
+    """`rv_frozen.__init__`: the support depends on the shapes."""
+    law = law_of(dist, False)
+    if law is None:
+        return NotImplemented
+    shapes, _, _ = dist._parse_args(*args, **kwds)
+    self.args, self.kwds = args, kwds
+    self.dist = type(dist)(**dist._updated_ctor_param())
+    self.a, self.b = law.support(*inexact(*shapes)) if shapes else law.support()
+    return None
 
 
 # -- vectors of probabilities ----------------------------------------------------------------------

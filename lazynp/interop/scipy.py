@@ -160,6 +160,7 @@ METHODS: dict[str, dict[str, Function]] = {
     _DISCRETE: {n: stats.density(n, True) for n in ("pmf", "logpmf")}
     | {n: stats.cumulative(n, True) for n in ("cdf", "logcdf", "sf", "logsf")}
     | {n: moments.moment_of(n, True) for n in ("mean", "var", "std")},
+    "scipy.stats._distn_infrastructure:rv_frozen": {"__init__": stats.frozen},
     "scipy.stats._multivariate:multivariate_normal_gen": {
         "logpdf": stats.normal_of_vectors(True),
         "pdf": stats.normal_of_vectors(False),

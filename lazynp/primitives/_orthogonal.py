@@ -34,7 +34,7 @@ from lazynp.primitives._matrices import (
     stacked_batch,
     status_of,
 )
-from lazynp.primitives._systems import triangular_solve
+from lazynp.primitives._systems import solve, triangular_solve
 
 # -- qr --------------------------------------------------------------------------------------------
 # mode: 'reduced' and 'complete' return q, r; 'r' returns r
@@ -84,11 +84,6 @@ def _qr_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, mode: str) -> tu
     if a_dot is None:
         outs = qr(a, mode=mode)
         return outs, (None,) * len(outs)
-    if mode == "complete" and m > n:
-        raise TypeError(
-            "qr: with mode='complete', only matrices with at most as many rows as columns have a "
-            f"derivative, got {a.aval}: the added columns of q are not determined"
-        )
     q, r = qr(a, mode="reduced")
     k = smallest(m, n)
     q_dot, square_dot = _qr_tangent(q, _columns(r, 0, k), _columns(a_dot, 0, k))
@@ -98,6 +93,12 @@ def _qr_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, mode: str) -> tu
             matmul(adjoint(q_dot), _columns(a, k, n)), matmul(adjoint(q), _columns(a_dot, k, n))
         )
         r_dot = shaping.concatenate(square_dot, beyond, axis=a.ndim - 1)
+    if mode == "complete" and m > n:
+        added_dot = _added_tangent(q, q_dot)
+        q, r = qr(a, mode="complete")
+        q_dot = shaping.concatenate(q_dot, added_dot, axis=a.ndim - 1)
+        below = shaping.full(0, shape=(*r.shape[:-2], m - n, n), dtype=r.dtype)
+        r_dot = shaping.concatenate(r_dot, below, axis=a.ndim - 2)
     return ((r,), (r_dot,)) if mode == "r" else ((q, r), (q_dot, r_dot))
 
 
@@ -123,6 +124,26 @@ def _qr_tangent(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
     rest = elementwise.subtract(skew, inside)
     q_dot = elementwise.add(matmul(q, rest), inverse)
     return q_dot, matmul(elementwise.negative(rest), r)
+
+
+def _added_tangent(q: Any, q_dot: Any) -> Any:
+    """The tangent of the columns that mode 'complete' adds. LAPACK's Q is a product of reflections,
+    I - V T V^H, whose first columns are known: I - Q = V T V1^H =: M, with the rows M1 above M2. So
+    the added columns are those of the identity less M W, where W = V1^-H V2^H = M1^-H M2^H.
+    """
+    *_, m, k = q.shape
+    rest = elementwise.subtract(identity_like(q), q)
+    first = adjoint(_rows(rest, 0, k))
+    w = solve(first, adjoint(_rows(rest, k, m)))[0]
+    moved = elementwise.subtract(
+        adjoint(_rows(q_dot, k, m)), matmul(adjoint(_rows(q_dot, 0, k)), w)
+    )
+    return elementwise.add(matmul(q_dot, w), matmul(rest, solve(first, moved)[0]))
+
+
+def _rows(x: Any, first: int, last: int) -> Any:
+    """The rows of each matrix from `first` to `last`."""
+    return adjoint(_columns(adjoint(x), first, last))
 
 
 def _triangular_inverse(r: Any) -> Any:

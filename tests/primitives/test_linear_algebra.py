@@ -257,10 +257,14 @@ def test_jvp_of_complex_vectors(shape: tuple[int, int]) -> None:
         np.testing.assert_allclose(moved, h_dot, atol=1e-12)
 
 
-def test_derivatives_that_are_not_determined() -> None:
-    x = array(random("d", 4, 3))
-    with pytest.raises(TypeError, match="complete"):
-        qr.jvp((x,), (x,), mode="complete")
+@pytest.mark.parametrize("char", ["d", "D"])
+@pytest.mark.parametrize("shape", [(4, 2), (5, 3), (4, 1), (6, 5), (2, 4, 2), (3, 0)])
+def test_the_columns_that_mode_complete_adds(char: str, shape: tuple[int, ...]) -> None:
+    """Their derivative is that of LAPACK's reflections."""
+    a, a_dot, h = random(char, *shape), random(char, *shape), 1e-6
+    above, below = (np.linalg.qr(a + s * h * a_dot, mode="complete") for s in (1, -1))
+    for dot, x, y in zip(tangents_of(qr, a, a_dot, mode="complete")[1], above, below, strict=True):
+        np.testing.assert_allclose(dot, (x - y) / (2 * h), atol=1e-7)
 
 
 @pytest.mark.parametrize("char", ["d", "D"])

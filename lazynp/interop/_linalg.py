@@ -169,15 +169,40 @@ def lu(
     check_finite: bool = True,
     p_indices: bool = False,
 ) -> Any:
-    packed, _, order = factored("lu", a)
-    n = packed.shape[-1]
-    lower, upper = np.tril(packed, -1) + np.eye(n, dtype=packed.dtype), np.triu(packed)
+    lower, upper, order = _factors(a)
     back = np.argsort(order, axis=-1)  # P is a permutation of rows: A = (L U)[back]
     if permute_l:
         return np.take_along_axis(lower, back[..., None], axis=-2), upper
     if p_indices:
         return back, lower, upper
-    return np.asarray(back[..., None] == np.arange(n), packed.real.dtype), lower, upper
+    n = order.shape[-1]
+    return np.asarray(back[..., None] == np.arange(n), lower.real.dtype), lower, upper
+
+
+def _factors(a: Any) -> tuple[Any, Any, Any]:
+    """L, U and the order of the rows. The rows and columns beyond the leading square follow from
+    its factors: A12 = L U12, A21 = L21 U.
+    """
+    (a,) = inexact(a)
+    *_, m, n = a.shape
+    order = None
+    if m != n:
+        order = np.pure_callback(
+            lambda x: numpy.argsort(scipy.linalg.lu(x, p_indices=True)[0], axis=-1),
+            np.ShapeDtype((*a.shape[:-2], m), numpy.int64), np.stop_gradient(a),
+            vmap_method="expand_dims",
+        )  # fmt: skip
+        a = np.take_along_axis(a, order[..., None], axis=-2)
+    k = min(m, n)
+    packed, _, rows = factored("lu", a[..., :k, :k])
+    lower, upper = np.tril(packed, -1) + np.eye(k, dtype=packed.dtype), np.triu(packed)
+    if n > k:
+        beyond = _triangular(packed, a[..., k:], True, "N", True)
+        upper = np.concatenate([upper, beyond], axis=-1)
+    if m > k:
+        below = _triangular(packed, a[..., k:, :].mT, False, "T").mT
+        lower = np.concatenate([lower, below], axis=-2)
+    return lower, upper, rows if order is None else order
 
 
 def lu_solve(

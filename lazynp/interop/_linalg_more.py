@@ -40,6 +40,11 @@ def _valued(x: Any, value: Any) -> Any:
     return x + (value - np.stop_gradient(x))
 
 
+def valued_by_scipy(name: str, x: Any, *given: Any) -> Any:
+    """x, with the value of SciPy's function of the given arrays."""
+    return _valued(x, _solved(name, *given))
+
+
 def _steps() -> range:
     """Each of Newton's steps doubles the number of right orders of the derivative."""
     return range(max(local.level, 1).bit_length())
@@ -166,15 +171,20 @@ def solveh_banded(
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     ab, b = inexact(ab, b)
+    return solve(hermitian_of_bands("solveh_banded", ab, lower), b)
+
+
+def hermitian_of_bands(name: str, ab: Any, lower: bool) -> Any:
+    """The whole matrix."""
     if ab.ndim != 2:
-        refuse("solveh_banded", f"stacks of bands, {ab.shape}")
+        refuse(name, f"stacks of bands, {ab.shape}")
     count, n = ab.shape
     a = np.diag(ab[0 if lower else -1])
     for k in range(1, count):
         band = ab[k, : n - k] if lower else ab[count - 1 - k, k:]
         below = band if lower else np.conj(band)
         a = a + np.diag(below, -k) + np.diag(np.conj(below), k)
-    return solve(a, b)
+    return a
 
 
 def solve_circulant(c: Any, b: Any, singular: str = "raise", *options: Any, **named: Any) -> Any:

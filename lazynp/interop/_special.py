@@ -17,7 +17,7 @@ import lazynp as np
 from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
 from lazynp.functions._checks import refuse as check
-from lazynp.interop._calls import on_host, only
+from lazynp.interop._calls import inexact, on_host, only
 
 Partial = Callable[..., Any] | None
 _WHOLE = {"eval_hermite": 0, "eval_hermitenorm": 0, "lambertw": 1}  # arguments that are integers
@@ -362,3 +362,26 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     only("factorial", extend=(extend, "zero"))
     return np.special.factorial(n, exact)
+
+
+def _counted(name: str, ufunc: str, N: Any, k: Any, exact: bool) -> Any:
+    """Of gamma functions; 0 where there is nothing to count."""
+    only(name, exact=(bool(exact), False))
+    N, k = inexact(N, k)
+    some = (k <= N) & (N >= 0) & (k >= 0)
+    first, second = np.where(some, N, 1.0), np.where(some, k, 0.0)
+    value = call(ufunc, first - second + 1 if ufunc == "poch" else first, second)
+    return np.where(some, value, 0.0)[()]
+
+
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
+    if not repetition:
+        return _counted("comb", "binom", N, k, exact)
+    only("comb", exact=(bool(exact), False))
+    N, k = inexact(N, k)
+    none = (k == 0) & (N >= 0)
+    return np.where(none, 1.0, call("binom", np.where(none, 1.0, N + k - 1), k))[()]
+
+
+def perm(N: Any, k: Any, exact: bool = False) -> Any:
+    return _counted("perm", "poch", N, k, exact)

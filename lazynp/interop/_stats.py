@@ -219,8 +219,10 @@ def multinomial_mass(self: Any, x: Any, n: Any, p: Any) -> Any:
 # -- the normal distribution of vectors ------------------------------------------------------------
 
 
-def _log_normal(x: Any, mean: Any, cov: Any) -> Any:
-    """By Cholesky's factor: log det is twice the sum of the logarithms of its diagonal."""
+def squares_of_vectors(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
+    """The squares of the distances in units of cov, half of its log det, and the dimension. By
+    Cholesky's factor: log det is twice the sum of the logarithms of its diagonal.
+    """
     x = np.asarray(x)
     cov = np.asarray(1.0 if cov is None else cov)
     mean = None if mean is None else np.asarray(mean)
@@ -242,8 +244,12 @@ def _log_normal(x: Any, mean: Any, cov: Any) -> Any:
     options: dict[str, Any] = {"lower": True, "transpose": "N", "unit_diagonal": False}
     white = triangular_solve(factors, columns, **options)[..., 0]
     logs = np.log(np.diagonal(factor)).sum()
-    out = -(dim * HALF_LOG_TAU) - logs - 0.5 * (white * white).sum(-1)
-    return out.squeeze()[()]
+    return (white * white).sum(-1), logs, dim
+
+
+def log_normal_of_vectors(x: Any, mean: Any, cov: Any) -> Any:
+    squares, logs, dim = squares_of_vectors(x, mean, cov)
+    return (-(dim * HALF_LOG_TAU) - logs - 0.5 * squares).squeeze()[()]
 
 
 def _points(x: Any, dim: int) -> Any:
@@ -262,7 +268,7 @@ def normal_of_vectors(logarithm: bool) -> Callable[..., Any]:
         only("multivariate_normal", allow_singular=(allow_singular, False))
         if type(cov).__module__.startswith("scipy."):
             refuse("multivariate_normal", f"cov of type {type(cov).__name__}")
-        value = _log_normal(x, mean, cov)
+        value = log_normal_of_vectors(x, mean, cov)
         return value if logarithm else np.exp(value)
 
     return method
@@ -275,7 +281,7 @@ class FrozenNormal:
         self.mean, self.cov = mean, cov
 
     def logpdf(self, x: Any) -> Any:
-        return _log_normal(x, self.mean, self.cov)
+        return log_normal_of_vectors(x, self.mean, self.cov)
 
     def pdf(self, x: Any) -> Any:
         return np.exp(self.logpdf(x))

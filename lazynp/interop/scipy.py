@@ -21,6 +21,7 @@ from lazynp.functions._loaded import forget, when_loaded
 from lazynp.interop import (
     _curves as curves,
     _distances as distances,
+    _factors as factors,
     _filters as filters,
     _fourier as fourier,
     _grids as grids,
@@ -43,6 +44,7 @@ from lazynp.interop import (
     _splines as splines,
     _stats as stats,
     _summaries as summaries,
+    _vectors as vectors,
 )
 from lazynp.interop._calls import any_traced
 
@@ -68,12 +70,15 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
         "eigvalsh_tridiagonal solveh_banded solve_circulant matmul_toeplitz convolution_matrix "
         "companion leslie khatri_rao fiedler",
     )
+    | _named(factors, "rq cholesky_banded cho_solve_banded signm")
     | _named(matrix, "solve_banded solve_sylvester solve_continuous_lyapunov")
     | {
         name: matrix.matrix_function(name)
         for name in "expm logm sqrtm sinm cosm tanm sinhm coshm tanhm".split()
     },
-    "scipy.special": _named(special, "logsumexp softmax log_softmax factorial multigammaln")
+    "scipy.special": _named(
+        special, "logsumexp softmax log_softmax factorial multigammaln comb perm"
+    )
     | special_more.FUNCTIONS,
     "scipy.integrate": _named(
         quadrature, "trapezoid simpson cumulative_trapezoid cumulative_simpson"
@@ -208,6 +213,7 @@ METHODS: dict[str, dict[str, Function]] = {
     "scipy.sparse._compressed:_cs_matrix": {"__init__": sparse.made, "multiply": sparse.scaled},
     "scipy.sparse._dia:_dia_base": {"__init__": sparse.made},
 }
+METHODS |= vectors.methods()
 # asked at every call: what they need may be in the object, or in what a function closes over
 ALWAYS: dict[str, dict[str, Function]] = {
     "scipy.interpolate._interpolate:interp1d": {"__call__": splines.interp1d_at},

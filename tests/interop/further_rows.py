@@ -38,6 +38,10 @@ def _parts(*results: Any) -> tuple[Any, ...]:
 
 
 SPECIAL: dict[str, Row] = {
+    "comb, perm": lambda x: (
+        sp.comb(6, x), sp.comb(x + 2, 1.3), sp.comb(x, [5, 0, -1, 0.2]), sp.perm(5.5, x),
+        sp.comb(x + 3, x, repetition=True), sp.perm(x + 1, [0.4, 7, 0, 1]),
+    ),
     "ellipk, ellipe near 0 and not": lambda x: (
         sp.ellipk((x - 0.7) * 0.01), sp.ellipk(x * 0.7), sp.ellipe(x * 0.7 - 0.3),
         sp.ellipkm1(x * 0.7), sp.ellipkinc(x, x * 0.5 - 0.3), sp.ellipeinc(x * 2, x * 0.5 - 0.3),
@@ -298,13 +302,53 @@ LINALG: dict[str, Row] = {
         sla.solveh_banded(_stacked(x, x * 0 + 5), x),
         sla.solveh_banded(_stacked(x + 5, x), B * x[:, None], lower=True),
     ),
+    "rq": lambda x: _parts(
+        sla.rq(M * x), sla.rq((A * x[:, None]).T, mode="economic"), sla.rq(A * x[:, None]),
+        sla.rq(x * A.T), sla.rq(M * (x + 1j * x[::-1])), sla.rq(B * x[:, None], mode="r"),
+    ),
+    "lu that is not square, qr of tall ones": lambda x: _parts(
+        sla.lu(A[::-1] * x[:, None]), sla.lu(x * A.T, permute_l=True),
+        sla.lu(x * B.T, p_indices=True)[1:], sla.qr(B * x[:, None]),
+        numpy.linalg.qr(A * x[:, None], "complete") if type(x) is numpy.ndarray
+        else tuple(np.linalg.qr(A * x[:, None], "complete")),
+    ),
+    "bands, sign": lambda x: (
+        sla.cholesky_banded(_stacked(x, x * 0 + 5)),
+        sla.cholesky_banded(_stacked(x + 5, x * (1 + 1j)), lower=True),
+        sla.cho_solve_banded((_stacked(x, x * 0 + 5), False), x),
+        sla.cho_solve_banded((_stacked(x + 5, x), True), B * x[:, None]),
+        sla.signm(M * x - 3 * numpy.eye(4)),
+    ),
     "structured": lambda x: (
         sla.solve_circulant(x + numpy.array([3.0, 0, 0, 0]), x), sla.matmul_toeplitz((x, x * 2), x),
         sla.convolution_matrix(x, 3, "same"), sla.companion(x), sla.leslie(x, x[1:]),
         sla.khatri_rao(x[:, None] * B, A[:, :2]), sla.fiedler(x),
     ),
 }  # fmt: skip
+VECTORS: dict[str, Row] = {
+    "t of vectors": lambda x: (
+        st.multivariate_t.logpdf(PLACES[:4, :1] + x[:, None] * B, x[:2], S[:2, :2] + x[0], 3.5),
+        st.multivariate_t.pdf(B, x[:2], 2.0, x[0] * 3), st.multivariate_t(x, S, 4).logpdf(M),
+        st.multivariate_t([0.1, 0.3], S[:2, :2], 4).logpdf(x[:, None] * B),
+    ),
+    "wishart": lambda x: (
+        st.wishart.logpdf(S, 5.5 + x[0], S + numpy.eye(4) * x[1]),
+        st.wishart(5, S).logpdf(S + x[0] * numpy.eye(4)), st.wishart.pdf(x, 3.2, 1.5 + x[1]),
+        st.invwishart.logpdf(S, 5.5 + x[0], S + numpy.eye(4) * x[1]),
+        st.invwishart(5, S).logpdf(S + x[0] * numpy.eye(4)), st.invwishart.logpdf(x, 3.2, 1.5),
+        st.wishart(5 + x[0], S).logpdf(numpy.stack([S, S + numpy.eye(4)], axis=-1)),
+    ),
+    "matrices, directions, counts": lambda x: (
+        st.matrix_normal.logpdf(A * 0.3, x[:, None] * A, S + x[0], S[:3, :3]),
+        st.matrix_normal(rowcov=S, colcov=x[:2] + 1).logpdf(B),
+        st.matrix_normal.pdf(x[:, None] * B * 0.2, numpy.zeros((4, 2)), 2.0, [1.0, 3.0]),
+        st.vonmises_fisher.logpdf([0.6, 0.0, 0.8], [0.0, 0.6, 0.8], x[0] * 3),
+        st.dirichlet_multinomial.logpmf([1, 2, 0, 3], x * 2, 6),
+        st.dirichlet_multinomial(x, [6, 5]).pmf([1, 2, 0, 3]),
+    ),
+}  # fmt: skip
 FURTHER: dict[str, dict[str, Row]] = {
+    "stats of vectors": VECTORS,
     "special": SPECIAL,
     "interpolate": CURVES,
     "stats": SAMPLES,

@@ -8,7 +8,7 @@ would give differs within the tolerances. The values are those that SciPy return
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -17,6 +17,7 @@ import scipy
 import lazynp as np
 from lazynp.interop._calls import is_traced, refuse
 from lazynp.interop._searches import moved, plain, valued
+from lazynp.transforms._vmap import vmap
 
 _NODES, _WEIGHTS = numpy.polynomial.legendre.leggauss(21)
 
@@ -29,10 +30,25 @@ def _with_value(x: Any, value: Any) -> Any:
 # -- integrals -------------------------------------------------------------------------------------
 
 
-def _sum(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
-    middle, half = (low + high) / 2, (high - low) / 2
-    terms = [w * f(middle + half * t) for w, t in zip(_WEIGHTS, _NODES, strict=True)]
-    return half * sum(terms[1:], terms[0])
+def _sum(f: Callable[[Any], Any], ends: Sequence[Any]) -> Any:
+    """The sum of the integrals between these ends."""
+    places, weights = [], []
+    for low, high in ends:
+        middle, half = (low + high) / 2, (high - low) / 2
+        places.append(middle + half * _NODES)
+        weights.append(half * _WEIGHTS)
+    values = _everywhere(f, np.concatenate(places))
+    return np.tensordot(np.concatenate(weights), values, axes=1)
+
+
+def _everywhere(f: Callable[[Any], Any], places: Any) -> Any:
+    """The integrand at all places, at once if it asks for no value; what it raises then, it may not
+    raise for one place.
+    """
+    try:
+        return vmap(f)(places)
+    except Exception:
+        return np.stack([f(x) for x in places])
 
 
 def _over_half_line(f: Callable[[Any], Any], end: Any, sign: float) -> Callable[[Any], Any]:
@@ -59,17 +75,15 @@ def quad(original: Any, func: Any, a: Any, b: Any, args: Any = (), *rest: Any, *
         return np.asarray(func(x, *args))
 
     count = info["last"]
-    parts = zip(info["alist"][:count], info["blist"][:count], strict=True)
+    parts = list(zip(info["alist"][:count], info["blist"][:count], strict=True))
     low, high = ends
     if numpy.isfinite(low) and numpy.isfinite(high):
         width = high - low
-        total = [
-            _sum(f, a + (b - a) * ((p - low) / width), a + (b - a) * ((q - low) / width))
-            for p, q in parts
-        ] if width else [(b - a) * f(a)]  # fmt: skip
+        inside = [[a + (b - a) * ((p - low) / (width or 1.0)) for p in part] for part in parts]
+        total = _sum(f, inside) if width else (b - a) * f(a)
     else:
-        total = [_sum(_unbounded(f, a, b, low, high), p, q) for p, q in parts]
-    return _with_value(sum(total[1:], total[0]), value)[()], error
+        total = _sum(_unbounded(f, a, b, low, high), parts)
+    return _with_value(total, value)[()], error
 
 
 def _unbounded(f: Callable[[Any], Any], a: Any, b: Any, low: Any, high: Any) -> Any:
@@ -96,8 +110,8 @@ def quad_vec(
     value, error, info = original(valued(f), low, high, args=plain(given), **named)
     width = high - low
     ends = [a + (b - a) * ((p - low) / width) for p in numpy.unique(info.intervals)]
-    parts = [_sum(lambda x: np.asarray(f(x, *given)), p, q) for p, q in itertools.pairwise(ends)]
-    return _with_value(sum(parts[1:], parts[0]), value)[()], error
+    total = _sum(lambda x: np.asarray(f(x, *given)), list(itertools.pairwise(ends)))
+    return _with_value(total, value)[()], error
 
 
 # -- differential equations ------------------------------------------------------------------------

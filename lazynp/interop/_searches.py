@@ -21,6 +21,7 @@ from lazynp._array import Array
 from lazynp._recorder import local
 from lazynp._values import knowable
 from lazynp.interop._calls import is_traced, refuse
+from lazynp.interop._on_values import on_values
 
 _NEAR = 1e-3  # of Newton's next step, relative to x
 
@@ -46,7 +47,8 @@ def valued(function: Any) -> Any:
     """The function as SciPy calls it."""
     if not callable(function):
         return function
-    return lambda *args, **kwargs: plain(function(*args, **kwargs))
+    untraced = on_values(function)
+    return lambda *args, **kwargs: plain(untraced(*args, **kwargs))
 
 
 def _constant(x: Any) -> Any:

@@ -139,12 +139,24 @@ def _hurwitz(s: Any, q: Any) -> Any:
     return total
 
 
+def _riemann(s: Any) -> Any:
+    """zeta(s). Below -1, where those terms grow, by zeta(1 - s): Riemann's functional equation."""
+    low = s < -1
+    t = np.where(low, s, -2.0)
+    size = np.exp(np.special.gammaln(1 - t) + (t - 1) * math.log(2 * math.pi))
+    mirrored = 2 * np.sin(math.pi / 2 * np.mod(t, 4.0)) * size * _hurwitz(1 - t, np.ones_like(t))
+    return np.where(low, mirrored, _hurwitz(np.where(low, 0.5, s), np.ones_like(s)))
+
+
 def _slope(f: Callable[..., Any], x: Any, *rest: Any) -> Any:
     """The derivative by the first argument, elementwise."""
     return np.jvp(lambda x: f(x, *rest), (x,), (np.ones_like(x),))[1]
 
 
 # -- the incomplete beta function ------------------------------------------------------------------
+
+
+_TINY = 1e-30  # an imaginary step of this size gives the derivative
 
 
 def _fraction_of_beta(a: Any, b: Any, x: Any) -> Any:
@@ -160,7 +172,8 @@ def _fraction_of_beta(a: Any, b: Any, x: Any) -> Any:
             inverse = 1 / (1 + step * inverse)
             numerator = 1 + step / numerator
             value = value * inverse * numerator
-        if (abs(inverse * numerator - 1) < 1e-16).all():
+        ratio = inverse * numerator  # for whole b, the value ends before its derivative does
+        if (abs(ratio.real - 1) < 1e-16).all() and (abs(ratio.imag) < 1e-15 * _TINY).all():
             break
     gammaln = scipy.special.loggamma
     logs = a * numpy.log(x) + b * numpy.log1p(-x) + gammaln(a + b) - gammaln(a) - gammaln(b)
@@ -169,16 +182,15 @@ def _fraction_of_beta(a: Any, b: Any, x: Any) -> Any:
 
 def _by_parameter(place: int) -> Callable[..., Any]:
     """The derivative of I_x(a, b) by a or b: the imaginary part after a tiny imaginary step."""
-    step = 1e-30
 
     def function(a: Any, b: Any, x: Any) -> Any:
         ab = [a + 0j, b + 0j]
-        ab[place] = ab[place] + 1j * step
+        ab[place] = ab[place] + 1j * _TINY
         low = x <= (a + 1) / (a + b + 2)
         first, second = numpy.where(low, ab, ab[::-1])
         inside = (x > 0) & (x < 1)
         at = numpy.where(inside, numpy.where(low, x, 1 - x), 0.5)
-        slope = _fraction_of_beta(first, second, at).imag / step
+        slope = _fraction_of_beta(first, second, at).imag / _TINY
         return numpy.where(inside, numpy.where(low, slope, -slope), 0.0 * (a + b + x))
 
     return function
@@ -203,9 +215,15 @@ def _mixed(which: Any, a: Any, b: Any, x: Any, logarithm: Any) -> Any:
 
 
 def _student(df: Any, t: Any) -> Any:
-    """Student's distribution function."""
-    tail = call("betainc", df / 2, np.full_like(df, 0.5), df / (df + t * t)) / 2
-    return np.where(t > 0, 1 - tail, tail)
+    """Student's distribution function, from its middle where t is small."""
+    middle = t == 0
+    square = np.where(middle, 1.0, t * t)
+    near, half, share = square < df, np.full_like(df, 0.5), df / (df + square)
+    inside = call("betainc", half, df / 2, np.where(near, square / (df + square), 0.5)) / 2
+    tail = call("betainc", df / 2, half, np.where(near, 0.5, share)) / 2
+    above = np.where(near, 0.5 + inside, 1 - tail)
+    below = np.where(near, 0.5 - inside, tail)
+    return np.where(middle, 0.5, np.where(t > 0, above, below))
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -309,7 +327,7 @@ ROWS: dict[str, Sequence[Partial]] = {
         lambda x, q, out: _slope(_hurwitz, x, q),
         lambda x, q, out: -x * call("zeta", x + 1.0, q),
     ),
-    "zetac": (lambda x, out: _slope(_hurwitz, x, np.ones_like(x)),),
+    "zetac": (lambda x, out: _slope(_riemann, x),),
     **_kelvin("ber", "bei", -1.0),
     **_kelvin("bei", "ber", 1.0),
     **_kelvin("ker", "kei", -1.0),

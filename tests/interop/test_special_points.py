@@ -17,6 +17,7 @@ from lazynp import grad, jit, jvp, vmap
 from lazynp.interop import scipy as hooks
 
 Z, E, G = 0.7, math.exp(-0.7), numpy.euler_gamma
+_T0 = math.gamma(1.5) / math.sqrt(2 * math.pi)  # Student's density at 0, with 2 degrees of freedom
 # name: the function, the point, its derivatives from the first on
 TABLE: dict[str, tuple[Callable[[Any], Any], float, list[float]]] = {
     "spence at 1": (sp.spence, 1.0, [-1, 1 / 2, -2 / 3, 3 / 2]),
@@ -45,6 +46,23 @@ TABLE: dict[str, tuple[Callable[[Any], Any], float, list[float]]] = {
     "poch(0, -1)": (lambda z: sp.poch(z, -1.0), 0.0, [-1, -2, -6]),
     "poch(0, 1.5)": (lambda z: sp.poch(z, 1.5), 0.0, [math.gamma(1.5)]),
     "poch(2, 2)": (lambda z: sp.poch(z, 2.0), 2.0, [5, 2, 0]),
+    **{
+        f"zeta at {-2 * n}": (  # a zero of it
+            lambda z: sp.zeta(z), -2.0 * n,
+            [(-1) ** n * math.gamma(2 * n + 1) * sp.zeta(2 * n + 1) / 2 / (2 * math.pi) ** (2 * n)],
+        )
+        for n in (1, 3, 6, 15, 40)
+    },
+    "betainc by b at 1": (lambda b: sp.betainc(1.0, b, 0.5), 1.0, [0.5 * math.log(2)]),
+    "betainc by b at 2": (lambda b: sp.betainc(1.0, b, 0.5), 2.0, [0.25 * math.log(2)]),
+    "betainc by a at 1": (lambda a: sp.betainc(a, 1.0, 0.8), 1.0, [0.8 * math.log(0.8)]),
+    "betainc by a at 3": (lambda a: sp.betainc(a, 1.0, 0.9), 3.0, [0.9**3 * math.log(0.9)]),
+    "stdtr by df at t = 0": (lambda df: sp.stdtr(df, 0.0), 3.3, [0]),
+    "stdtr by df near t = 0": (
+        lambda df: sp.stdtr(df, 1e-9) * 1e9, 2.0,
+        [_T0 * (sp.digamma(1.5) - sp.digamma(1.0) - 1 / 2) / 2],
+    ),
+    "stdtrit by df at p = 1/2": (lambda df: sp.stdtrit(df, 0.5), 3.3, [0]),
     "inv_boxcox at 0": (lambda p: sp.inv_boxcox(Z, p), 0.0, [-(Z**2) / 2 / E]),
     "inv_boxcox1p at 0": (lambda p: sp.inv_boxcox1p(Z, p), 0.0, [-(Z**2) / 2 / E]),
 }  # fmt: skip

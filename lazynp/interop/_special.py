@@ -6,6 +6,7 @@ the arguments and of the result. `None`: SciPy has no function for it, and the e
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -128,14 +129,20 @@ def _poisson(k: Any, m: Any, out: Any) -> Any:
 
 
 def _binom_slope(n: Any, k: Any, out: Any, by_n: bool) -> Any:
-    """NaN at poles of the gamma function, where this formula is zero times infinity."""
+    """Where binom is 0, this formula is zero times infinity: there, by the derivative of rgamma.
+    NaN for a negative whole n, which SciPy has no value for.
+    """
     first, second, both = n + 1.0, k + 1.0, n - k + 1.0
-    psi = np.special.digamma
-    value = out * (psi(first if by_n else both) - psi(both if by_n else second))
-    pole: Any = False
-    for x in (first, second, both):
-        pole = pole | (x <= 0) & (x == np.floor(x))
-    return np.where(pole, np.nan, value)
+    psi, gamma, r = np.special.digamma, np.special.gamma, functools.partial(call, "rgamma")
+    (none, *zeros) = ((x <= 0) & (x == np.floor(x)) for x in (first, second, both))
+    zero = zeros[0] | zeros[1]
+    x, y = np.where(none | zero, 1.0, both), np.where(none | zero, 1.0, first if by_n else second)
+    value = out * (psi(y) - psi(x) if by_n else psi(x) - psi(y))
+    a, b, c = (np.where(zero, x, 1.0) for x in (np.where(none, 1.0, first), second, both))
+    at_zero = r(b) * _rgamma_slope(c, r(c))
+    other = psi(a) * r(b) if by_n else _rgamma_slope(b, r(b))
+    at_zero = other * r(c) + (at_zero if by_n else -at_zero)
+    return np.where(none, np.nan, np.where(zero, gamma(a) * at_zero, value))
 
 
 def _series(near: Any, x: Any, coefficient: Callable[[int], float], count: int) -> Any:

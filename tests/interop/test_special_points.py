@@ -53,6 +53,11 @@ TABLE: dict[str, tuple[Callable[[Any], Any], float, list[float]]] = {
         )
         for n in (1, 3, 6, 15, 40)
     },
+    "binom(0, 1) by n": (lambda n: sp.binom(n, 1.0), 0.0, [1, 0, 0]),
+    "binom(1, 2) by n": (lambda n: sp.binom(n, 2.0), 1.0, [0.5, 1, 0]),
+    "binom(3, 4) by n": (lambda n: sp.binom(n, 4.0), 3.0, [0.25, 11 / 12]),
+    "binom(0, 1) by k": (lambda k: sp.binom(0.0, k), 1.0, [-1, 2]),
+    "binom(5, -1) by k": (lambda k: sp.binom(5.0, k), -1.0, [1 / 6]),
     "betainc by b at 1": (lambda b: sp.betainc(1.0, b, 0.5), 1.0, [0.5 * math.log(2)]),
     "betainc by b at 2": (lambda b: sp.betainc(1.0, b, 0.5), 2.0, [0.25 * math.log(2)]),
     "betainc by a at 1": (lambda a: sp.betainc(a, 1.0, 0.8), 1.0, [0.8 * math.log(0.8)]),

@@ -292,7 +292,7 @@ CONTINUOUS |= {
         lambda x, a: _s.ndtr(a - 1 / x) / _s.ndtr(a), closed=False, **_ABOVE,
     ),
     "loglaplace": Law(
-        lambda x, c: np.log(c / 2) + (np.where(x < 1, c, -c) - 1) * np.log(x),
+        lambda x, c: np.log(c / 2) + _s.xlogy(np.where(x < 1, c, -c) - 1, x),
         lambda x, c: np.where(x < 1, 0.5 * x**c, 1 - 0.5 * x**-c),
         lambda x, c: np.where(x < 1, 1 - 0.5 * x**c, 0.5 * x**-c), **_ABOVE,
     ),

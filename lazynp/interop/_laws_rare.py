@@ -164,7 +164,7 @@ CONTINUOUS |= {
         valid=np.isfinite, inside=0.0,
     ),
     "rdist": Law(
-        lambda x, c: (c / 2 - 1) * np.log1p(-x * x) + (1 - c) * math.log(2)
+        lambda x, c: _s.xlog1py(c / 2 - 1, -x * x) + (1 - c) * math.log(2)
         - _s.betaln(c / 2, c / 2),
         lambda x, c: _betainc(c / 2, c / 2, (x + 1) / 2),
         lambda x, c: _betainc(c / 2, c / 2, (1 - x) / 2),

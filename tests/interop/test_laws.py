@@ -195,3 +195,17 @@ def test_frozen_with_traced_shapes(name: str) -> None:
     inside = law.ppf([0.2, 0.6], *p)
     moved = np.jvp(lambda v: _value(method, inside, v), (np.asarray(p),), (np.asarray(d),))[1]
     numpy.testing.assert_allclose(moved, _difference(law.logpdf, inside, p, d), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("shape", [1.0, 2.0, 3.5])
+def test_places_where_a_power_has_no_slope(shape: float) -> None:
+    """The middle of `gennorm`, and ends where the density is neither 0 nor infinite."""
+    for at in (0.0, -0.0):
+        slope, lower = np.grad(lambda x: st.gennorm.cdf(x, shape))(at), st.gennorm.pdf(0.0, shape)
+        numpy.testing.assert_allclose(float(slope), lower, rtol=1e-12)
+        by_shape = np.grad(lambda b, at=at: st.gennorm.sf(at, b))(shape)
+        assert float(by_shape) == 0.0
+    for law, x, p in ((st.loglaplace, 0.0, 1.0), (st.rdist, 1.0, 2.0), (st.rdist, -1.0, 2.0)):
+        value, _ = np.jvp(lambda p, law=law, x=x: law.logpdf(x, p), (p,), (1.0,))
+        numpy.testing.assert_allclose(float(value), law.logpdf(x, p), rtol=1e-12)

@@ -15,6 +15,7 @@ import lazynp as np
 from lazynp.interop import _special
 from lazynp.interop._calls import inexact, refuse
 from lazynp.interop._special import (
+    FAR,
     ROOT_PI,
     Partial,
     bessel,
@@ -23,6 +24,7 @@ from lazynp.interop._special import (
     gamma_density,
     on_scipy,
     t_density,
+    tail,
 )
 
 
@@ -242,6 +244,14 @@ def _spherical(name: str, before: float, after: float) -> tuple[Partial, ...]:
     return None, slope
 
 
+def _wofz_slope(z: Any, out: Any) -> Any:
+    """Below the real axis, there is a large term that the series does not have."""
+    far = (abs(z) > FAR) & (z.imag >= 0)
+    y = np.where(far, z, 1.0)
+    near = 2j / ROOT_PI - 2 * z * out
+    return np.where(far, -2j / ROOT_PI * tail(far, 1 / (y * y)), near)
+
+
 def _by_shape(a: Any, y: Any, out: Any) -> Any:
     """P(a, out) = y, so out moves by minus the slope of P by a, over the density."""
     return -_slope(np.special.gammainc, a, out) / gamma_density(a, out)
@@ -282,7 +292,7 @@ ROWS: dict[str, Sequence[Partial]] = {
     "shichi 1": (lambda x, out: np.cosh(x) / x,),
     "lambertw": (lambda z, k, out: 1 / (np.exp(out) * (1 + out)), None),
     "wrightomega": (lambda z, out: out / (1 + out),),
-    "wofz": (lambda z, out: 2j / ROOT_PI - 2 * z * out,),
+    "wofz": (_wofz_slope,),
     "betainc": _incomplete(1.0),
     "betaincc": _incomplete(-1.0),
     "betaincinv": (

@@ -126,3 +126,18 @@ def test_slopes_are_those_of_differences(name: str) -> None:
     g = [numpy.asarray(slope(POINTS + k * h)) for k in (-2, -1, 1, 2)]
     want = (g[0] - 8 * g[1] + 8 * g[2] - g[3]) / (12 * h)
     _close(numpy.asarray(vmap(grad(grad(f)))(POINTS))[known], want[known], 1e-6)
+
+
+@pytest.mark.parametrize("x", [31.0, 300.0, 1e4, 1e6])
+def test_slopes_of_error_functions_far_from_0(x: float) -> None:
+    """The first terms of their expansions: the usual formulas are differences of nearly 1 and 1."""
+    u = 1 / x**2
+    down, up = (1 + s * 1.5 * u + 3.75 * u**2 + s * 13.125 * u**3 for s in (-1, 1))
+    down2, up2 = (1 + s * 3 * u + 11.25 * u**2 + s * 52.5 * u**3 for s in (-1, 1))
+    root = math.sqrt(math.pi)
+    for f, size, first, second in (
+        (sp.erfcx, 1 / root, down, down2), (sp.dawsn, 0.5, up, up2),
+        (lambda v: sp.wofz(v + 0j).imag, 1 / root, up, up2),
+    ):  # fmt: skip
+        numpy.testing.assert_allclose(float(grad(f)(x)), -size * u * first, rtol=1e-8)
+        numpy.testing.assert_allclose(float(grad(grad(f))(x)), 2 * size * u / x * second, rtol=1e-7)

@@ -142,10 +142,13 @@ class Frozen:
     logpmf, pmf = logpdf, pdf
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         refuse("a distribution of vectors", f"the method {name}")
 
 
-def _frozen(log: Callable[..., Any]) -> Callable[..., Any]:
+def frozen(log: Callable[..., Any]) -> Callable[..., Any]:
+    """`__call__` of a distribution."""
     return lambda self, *args, **kwargs: Frozen(log, args, _without_options(kwargs))
 
 
@@ -175,12 +178,12 @@ def methods() -> dict[str, dict[str, Callable[..., Any]]]:
     for name, (log, names) in _ROWS.items():
         both = (("logpdf", True), ("pdf", False))
         found[f"{place}{name}_gen"] = {n: _method(log, b) for n, b in both} | {
-            "__call__": _frozen(log)
+            "__call__": frozen(log)
         }
         found[f"{place}{name}_frozen"] = {n: _at_place(log, names, b) for n, b in both}
     found[f"{place}dirichlet_multinomial_gen"] = {
         "logpmf": _method(log_dirichlet_multinomial, True),
         "pmf": _method(log_dirichlet_multinomial, False),
-        "__call__": _frozen(log_dirichlet_multinomial),
+        "__call__": frozen(log_dirichlet_multinomial),
     }
     return found

@@ -178,10 +178,12 @@ METHODS: dict[str, dict[str, Function]] = {
     "scipy.stats._multivariate:dirichlet_gen": {
         "logpdf": stats.log_dirichlet,
         "pdf": stats.dirichlet_density,
+        "__call__": vectors.frozen(functools.partial(stats.log_dirichlet, None)),
     },
     "scipy.stats._multivariate:multinomial_gen": {
         "logpmf": stats.log_multinomial,
         "pmf": stats.multinomial_mass,
+        "__call__": vectors.frozen(functools.partial(stats.log_multinomial, None)),
     },
     "scipy.interpolate._cubic:CubicSpline": {"__init__": splines.cubic},
     "scipy.interpolate._cubic:PchipInterpolator": {"__init__": grids.pchip},

@@ -345,6 +345,8 @@ VECTORS: dict[str, Row] = {
         st.vonmises_fisher.logpdf([0.6, 0.0, 0.8], [0.0, 0.6, 0.8], x[0] * 3),
         st.dirichlet_multinomial.logpmf([1, 2, 0, 3], x * 2, 6),
         st.dirichlet_multinomial(x, [6, 5]).pmf([1, 2, 0, 3]),
+        st.dirichlet(x * 2).logpdf([0.1, 0.2, 0.3, 0.4]),
+        st.multinomial(6, x / x.sum()).pmf([1, 2, 0, 3]),
     ),
 }  # fmt: skip
 FURTHER: dict[str, dict[str, Row]] = {

@@ -16,7 +16,7 @@ from typing import Any
 
 from lazynp._config import config
 from lazynp._memo import drop_oldest
-from lazynp.lowering import _closing
+from lazynp.lowering import _closing, _misread
 
 _KEPT = 16  # programs that nobody has taken
 
@@ -228,7 +228,9 @@ def compiled(client: Any, text: str, devices: Any, options: Any) -> Any:
 def _compile(client: Any, text: str, devices: Any, options: Any) -> Any:
     if _closing.closing:  # whoever began this thread was interrupted
         _closing.keep_out()
-    return client.compile_and_load(text, devices, options)
+    loaded = client.compile_and_load(text, devices, options)
+    again = _misread.recompiled(loaded, text, options)
+    return loaded if again is None else client.compile_and_load(text, devices, again)
 
 
 _closing.is_door(_compile)

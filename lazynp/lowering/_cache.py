@@ -36,7 +36,7 @@ from lazynp.lowering import _compat, _notes, _trust
 _MOST = 256 << 20  # bytes in a directory
 _LOOKED_AT = 1 << 8  # every so many files, written by any process, one looks through the directory
 _LARGEST = _MOST // 4  # of a file
-_MAGIC = b"lazynp executable 2\n"
+_MAGIC = b"lazynp executable 3\n"
 _DIGEST = hashlib.sha256().digest_size
 _SUFFIX, _UNFINISHED = ".xla", _trust.UNFINISHED
 

@@ -88,11 +88,12 @@ def op_of(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     try:
         return interned.table[key]
     except KeyError:
-        for i in ins:
-            if type(i) is TracedAval:
-                raise Traced from None
-        op = _infer(primitive, params, ins)
-        return op if op.sized else interned.put(key, op)
+        pass  # not here: the user's errors would name this one as their context
+    for i in ins:
+        if type(i) is TracedAval:
+            raise Traced
+    op = _infer(primitive, params, ins)
+    return op if op.sized else interned.put(key, op)
 
 
 class Traced(Exception):

@@ -117,10 +117,14 @@ def _in_place(function: Any, name: str) -> Any:
             if name == "matmul" and result.shape != self.shape:
                 _refuse_shapes(self.shape, np.shape(other))
             return update(self, result, function)
-        except Exception:  # elements of object arrays raise whatever they like
-            if is_ufunc:
+        except Exception as e:  # elements of object arrays raise whatever they like
+            failure = e
+        try:
+            if is_ufunc:  # not in the handler: its error would name this one as its context
                 function.check_in_place(self, other)
-            raise
+            raise failure
+        finally:
+            del failure  # a cycle with its traceback, which keeps the array
 
     in_place.__name__ = f"__i{name}__"
     if name == "matmul" or not is_ufunc:

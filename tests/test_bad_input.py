@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from tests.functions.rows import check
+import lazynp
+from tests.functions.rows import check, run
 
 DATA = {
     "a": np.arange(6.0).reshape(2, 3),
@@ -128,6 +131,30 @@ VALUES = [
 @pytest.mark.parametrize("program", MESSAGES)
 def test_messages(program: str) -> None:
     check(program, DATA, message=True)
+
+
+ALSO = [
+    "np.array('a') + 1",
+    "s < 1.5",
+    "np.sqrt('a')",
+    "v & 1.5",
+    "np.zeros('a')",
+    "np.split(np.ones(5), 2)",
+    "a @ a",
+]
+
+
+def context(program: str, module: Any) -> str:
+    """The class of the error that a traceback would show first, if any."""
+    error = run(program, module, DATA)[0]
+    assert isinstance(error, Exception)
+    before = error.__cause__ if error.__suppress_context__ else error.__context__
+    return type(before).__name__
+
+
+@pytest.mark.parametrize("program", MESSAGES + ALSO)
+def test_tracebacks_begin_with_the_error_itself(program: str) -> None:
+    assert context(program, lazynp) in (context(program, np), "NoneType")
 
 
 @pytest.mark.parametrize("program", CLASSES + VALUES)

@@ -49,8 +49,9 @@ def shape_argument(shape: Any) -> Shape:
         raise TypeError(
             f"expected a sequence of integers or a single integer, got '{shape!r}'"
         ) from None
+    dims: tuple[int, ...] | None = None
     try:
-        dims: tuple[int, ...] = (as_size(shape),)
+        dims = (as_size(shape),)
     except TypeError:
         if isinstance(shape, Array) and not shape.ndim and shape.dtype.kind in "iu":
             raise  # its value is unknown, because it is traced
@@ -58,6 +59,7 @@ def shape_argument(shape: Any) -> Shape:
             raise TypeError(
                 f"expected a sequence of integers or a single integer, got '{shape!r}'"
             ) from None
+    if dims is None:
         sizes: Any = shape
         dims = tuple([as_size(n) for n in sizes])
         for n in sizes:

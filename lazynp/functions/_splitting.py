@@ -80,11 +80,14 @@ def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
     try:
         len(sections)
     except TypeError:
-        # a variable with the exception would close a cycle, which keeps the array
-        uneven = "array split does not result in an equal division"
-        require_all((-(ary.shape[axis] % sections),), lambda _: ValueError(uneven), None)
-        if is_size(ary.shape[axis]):
-            return _evenly(viewable(ary), int(sections), axis)
+        pass
+    else:
+        return array_split(ary, sections, axis)
+    # a variable with the exception would close a cycle, which keeps the array
+    uneven = "array split does not result in an equal division"
+    require_all((-(ary.shape[axis] % sections),), lambda _: ValueError(uneven), None)
+    if is_size(ary.shape[axis]):
+        return _evenly(viewable(ary), int(sections), axis)
     return array_split(ary, sections, axis)
 
 

@@ -109,6 +109,12 @@ def _cache(value: Any) -> str:
     return path if path == "off" else os.path.abspath(os.path.expanduser(path))
 
 
+def _switch(value: Any) -> bool:
+    if isinstance(value, str) or value not in (False, True):  # "off" would be true
+        raise ValueError("must be True or False")
+    return bool(value)
+
+
 def _progress(value: Any) -> Any:
     if value != "auto" and not isinstance(value, bool):
         raise ValueError('must be True, False or "auto"')
@@ -144,17 +150,19 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "cache": _cache,
     "progress": _progress,
     "max_pending": _positive,
-    "debug": bool,
-    "debug_nans": bool,
-    "checks": bool,
+    "debug": _switch,
+    "debug_nans": _switch,
+    "checks": _switch,
     "loops": _loops,
-    "promotion": bool,
-    "background": bool,
+    "promotion": _switch,
+    "background": _switch,
     "cpu_devices": _positive,
     "device": _device,
-    "preallocate": bool,
+    "preallocate": _switch,
     "memory_fraction": _fraction,
 }
+_SWITCHES = {"0": False, "false": False, "off": False, "no": False}
+_SWITCHES.update({"1": True, "true": True, "on": True, "yes": True})
 _further: dict[str, Callable[[Any], None]] = {}  # checks of values that need higher modules
 
 
@@ -185,10 +193,8 @@ def _from_environment(name: str, default: Any) -> Any:
     value: Any = text
     if name in ("max_pending", "cpu_devices"):
         value = int(text) if text.isdecimal() else text
-    elif name == "progress":
-        value = {"0": False, "1": True}.get(text, text)
-    elif _SETTINGS[name] is bool:
-        value = text != "0"
+    elif name == "progress" or _SETTINGS[name] is _switch:
+        value = _SWITCHES.get(text.lower(), text)
     try:
         return _SETTINGS[name](value)
     except ValueError as e:

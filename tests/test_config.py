@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy
 import pytest
 
 import lazynp as np
@@ -111,11 +112,33 @@ def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for text, value in (("", "auto"), ("auto", "auto"), ("0", False), ("1", True)):
         monkeypatch.setenv("LAZYNP_PROGRESS", text)
         assert Config().progress is value or Config().progress == value
+    monkeypatch.delenv("LAZYNP_PROGRESS")
+    for text in ("0", "off", "False", "no", "1", "on", "TRUE", "yes"):
+        monkeypatch.setenv("LAZYNP_PROMOTION", text)
+        monkeypatch.setenv("LAZYNP_CHECKS", text)
+        assert Config().promotion is Config().checks is (text in ("1", "on", "TRUE", "yes"))
+
+
+@pytest.mark.parametrize("name", ["debug", "debug_nans", "checks", "promotion", "background"])
+def test_switches_are_true_or_false(name: str) -> None:
+    before = getattr(np.config, name)
+    for value in ("off", "False", "", 2, None):
+        with pytest.raises(ValueError, match=f"config: {name} must be True or False, got"):
+            np.config(**{name: value})
+    assert getattr(np.config, name) is before
+    with np.config(**{name: before}), np.config(**{name: numpy.bool_(before)}):
+        assert getattr(np.config, name) is before
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("EXECUTION", "quick"), ("MAX_PENDING", "many"), ("MAX_PENDING", "0"), ("PROGRESS", "2")],
+    [
+        ("EXECUTION", "quick"),
+        ("MAX_PENDING", "many"),
+        ("MAX_PENDING", "0"),
+        ("PROGRESS", "2"),
+        ("CHECKS", "never"),
+    ],
 )
 def test_a_bad_environment(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
     monkeypatch.setenv(f"LAZYNP_{name}", text)

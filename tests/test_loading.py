@@ -259,3 +259,12 @@ def test_later() -> None:
     assert module.rgb_to_hsv(1.0, 0.0, 0.0) == (0.0, 1.0, 1.0)
     with pytest.raises(AttributeError, match="nothing"):
         module.nothing  # noqa: B018
+
+
+def test_no_file_is_read_in_the_encoding_of_the_locale() -> None:
+    program = "import lazynp as np; print(np.jit(lambda x: x + 1).lower(1.0).compile()(1.0))"
+    options = ["-X", "warn_default_encoding", "-W", "error::EncodingWarning"]
+    run = subprocess.run(
+        [sys.executable, *options, "-c", program], capture_output=True, text=True, timeout=120
+    )
+    assert (run.returncode, run.stdout) == (0, "2.0\n"), run.stderr

@@ -54,7 +54,7 @@ def publish(folder: Path, tag: str, index: dict[str, Any]) -> None:
     """From now on, this is the checkpoint. Removes the files of earlier ones."""
     body = json.dumps(index, sort_keys=True)
     new = folder / f"{tag}.json"
-    with open(new, "x") as out:
+    with open(new, "x", encoding="utf-8") as out:
         json.dump({"digest": digest_of(body.encode()), "index": index}, out, sort_keys=True)
         out.flush()
         os.fsync(out.fileno())

@@ -64,7 +64,9 @@ def initialize(
     if count is None or index is None:
         missing = "num_processes" if count is None else "process_id"
         raise ValueError(f"initialize: {missing} is required: no variable says it")
-    if count < 1 or not 0 <= index < count:
+    if count < 1:
+        raise ValueError(f"initialize: num_processes must be at least 1, got {count}")
+    if not 0 <= index < count:
         raise ValueError(f"initialize: process_id must be 0 to {count - 1}, got {index}")
     if count > 1 and address is None:
         raise ValueError("initialize: coordinator_address is required: no variable says it")

@@ -62,7 +62,10 @@ def _memory() -> int:
     """Bytes of the machine, or of the container."""
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for name in _LIMITS:
-        with suppress(OSError, ValueError), open(name) as file:  # "max" is no number
+        with (
+            suppress(OSError, ValueError),
+            open(name, encoding="ascii") as file,
+        ):  # "max" is no number
             found.append(int(file.read()))
     return min(found)
 
@@ -71,7 +74,7 @@ def _is_limited() -> bool:
     """Whether address space counts although nothing is written there."""
     limits = [resource.getrlimit(of)[0] for of in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
     try:
-        with open("/proc/sys/vm/overcommit_memory") as file:
+        with open("/proc/sys/vm/overcommit_memory", encoding="ascii") as file:
             strict = file.read().strip() == "2"
     except OSError:
         strict = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,9 @@ def value_and_grad(
     with `holomorphic` it is df/dz.
     """
 
+    argnums = _fixed(argnums, "value_and_grad")
     both = _both(fun, argnums, has_aux, holomorphic, allow_int)
-    options = _fixed(argnums), has_aux, holomorphic, allow_int
+    options = argnums, has_aux, holomorphic, allow_int
     return with_recipe(both, value_and_grad, fun, *options, moving=argnums, values=as_called)
 
 
@@ -72,8 +74,18 @@ def _both(
     return both
 
 
-def _fixed(argnums: int | Sequence[int]) -> int | tuple[int, ...]:
-    return argnums if isinstance(argnums, int) else tuple(argnums)
+def _fixed(argnums: int | Sequence[int], op: str) -> int | tuple[int, ...]:
+    try:
+        return index(argnums)  # type: ignore[arg-type]
+    except TypeError:
+        pass
+    try:
+        return tuple(map(index, argnums))  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(
+            f"{op}: argnums must be an int or a sequence of ints, got {type(argnums).__name__} "
+            f"({op}(f)(x) differentiates at x)"
+        ) from None
 
 
 def grad(
@@ -84,13 +96,14 @@ def grad(
     allow_int: bool = False,
 ) -> Callable[..., Any]:
     """The gradient of a function with one real scalar result; see `value_and_grad`."""
+    argnums = _fixed(argnums, "grad")
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, grads = both(*args, **kwargs)
         return (grads, value[1]) if has_aux else grads
 
-    options = _fixed(argnums), has_aux, holomorphic, allow_int
+    options = argnums, has_aux, holomorphic, allow_int
     return with_recipe(gradient, grad, fun, *options, moving=argnums, through=both)
 
 
@@ -192,6 +205,7 @@ def jacfwd(
     holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian, column by column: for each result, a tree of arguments (*out, *in)."""
+    argnums = _fixed(argnums, "jacfwd")
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         what = f"jacfwd of {name_of(fun)}"
@@ -214,7 +228,7 @@ def jacfwd(
         result = tree_unflatten(out_tree, found)
         return (result, auxiliary[0]) if has_aux else result
 
-    options = _fixed(argnums), has_aux, holomorphic
+    options = argnums, has_aux, holomorphic
     return with_recipe(jacobian, jacfwd, fun, *options, moving=argnums)
 
 
@@ -255,6 +269,7 @@ def jacrev(
     allow_int: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian, row by row: for each result, a tree of arguments (*out, *in)."""
+    argnums = _fixed(argnums, "jacrev")
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         what = f"jacrev of {name_of(fun)}"
@@ -278,7 +293,7 @@ def jacrev(
         result = tree_unflatten(out_tree, found)
         return (result, aux[0]) if has_aux else result
 
-    options = _fixed(argnums), has_aux, holomorphic, allow_int
+    options = argnums, has_aux, holomorphic, allow_int
     return with_recipe(jacobian, jacrev, fun, *options, moving=argnums)
 
 

@@ -56,7 +56,7 @@ def test_wrong_numbers_are_value_errors() -> None:
     for call, message in (
         ("initialize('h:1', 2, 2)", "ValueError initialize: process_id must be 0 to 1, got 2"),
         ("initialize('h:1', 2, -1)", "ValueError initialize: process_id must be 0 to 1, got -1"),
-        ("initialize('h:1', 0, 0)", "ValueError initialize: process_id"),
+        ("initialize('h:1', 0, 0)", "ValueError initialize: num_processes must be at least 1"),
         ("initialize('h', 2, 0)", "ValueError coordinator_address must be host:port, got 'h'"),
         ("initialize('h:1', 2)", "ValueError initialize: process_id is required"),
         ("initialize('h:1')", "ValueError initialize: num_processes is required"),

@@ -103,6 +103,19 @@ def test_dtypes() -> None:
         raise TypeError(str(pytest.raises(ValueError, grad(np.sin, 3), 1.0).value))
 
 
+@pytest.mark.parametrize("of", [np.grad, np.value_and_grad, np.jacfwd, np.jacrev, np.hessian])
+def test_argnums_that_are_no_ints(of: Any) -> None:
+    for argnums in ("x", 1.5, X, np.ones(3), (0, None)):
+        with pytest.raises(TypeError, match="argnums must be an int or a sequence of ints, got"):
+            of(np.sin, argnums)
+
+
+def test_argnums_of_numpys() -> None:
+    assert float(grad(lambda x, y: x * y, numpy.int64(1))(3.0, 2.0)) == 3.0
+    x, y = grad(lambda x, y: x * y, numpy.array([0, 1]))(3.0, 2.0)
+    assert (float(x), float(y)) == (2.0, 3.0)
+
+
 def test_complex() -> None:
     z = 1.5 + 0.5j
     assert complex(grad(lambda z: z**3, holomorphic=True)(z)) == 3 * z**2

@@ -199,7 +199,8 @@ class NamedSharding(Sharding):
     def __init__(self, mesh: Mesh, spec: Any) -> None:
         if not isinstance(mesh, Mesh):
             raise TypeError(f"NamedSharding: a Mesh is required, got {type(mesh).__name__}")
-        spec = spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec)
+        if not isinstance(spec, PartitionSpec):
+            spec = PartitionSpec(spec) if isinstance(spec, str) else PartitionSpec(*spec)
         seen: set[str] = set()
         for name in (n for part in _names(spec) for n in part):
             if name not in mesh.axis_names:

@@ -354,3 +354,8 @@ def test_explain_tells_where_an_array_lies_and_what_was_moved() -> None:
     assert "placement: NamedSharding" in text and "moves 1 all-reduce" in text
     assert "placement: cpu:1" in str(np.explain(np.device_put(numpy.ones(3), "cpu:1") + 1))
     assert "placement" not in str(np.explain(np.ones(3) + 1))
+
+
+def test_one_name_is_a_spec() -> None:
+    mesh = np.make_mesh((1,), ("rows",))
+    assert np.NamedSharding(mesh, "rows") == np.NamedSharding(mesh, P("rows"))

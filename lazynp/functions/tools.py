@@ -128,7 +128,8 @@ def explain(x: Array | Jitted | Callable[..., Any]) -> Explanation | Traces:
     if isinstance(x, (FunctionType, MethodType)):
         return Traces(f"{x.__name__}: runs in Python: it has not become hot")
     if not isinstance(x, Array):
-        raise TypeError(f"explain: an Array is required, got {type(x).__name__}")
+        kind = "numpy.ndarray" if isinstance(x, np.ndarray) else type(x).__name__
+        raise TypeError(f"explain: a lazy array or a function is required, got {kind}")
     node = behind(x._read())
     jaxpr = array_jaxpr(x)
     plan = node[ARGS]

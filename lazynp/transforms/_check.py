@@ -33,6 +33,10 @@ def check_grads(
     Each order checks the derivative of what the order below it checked. Default tolerances and
     steps suit the least exact dtype among the arguments.
     """
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(
+            f"check_grads: args must be a tuple or list of arguments, got {type(args).__name__}"
+        )
     args = tuple(args)
     modes = (modes,) if isinstance(modes, str) else modes
     single = any(x.dtype in ("f4", "c8", "f2") for x in _values(args))

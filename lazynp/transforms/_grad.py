@@ -324,5 +324,8 @@ def hessian(
 
 def hvp(function: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """The Hessian of f at `primals` times `tangents`: a jvp of the gradient."""
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        what = f"hvp of {name_of(function)}"
+        raise TypeError(f"{what}: primals and tangents must be tuples or lists of arguments")
     argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
     return jvp(grad(function, argnums), primals, tangents)[1]

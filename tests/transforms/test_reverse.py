@@ -110,6 +110,14 @@ def test_argnums_that_are_no_ints(of: Any) -> None:
             of(np.sin, argnums)
 
 
+def test_arguments_that_are_no_tuple() -> None:
+    with pytest.raises(TypeError, match="hvp of sum: primals and tangents must be tuples or lists"):
+        np.hvp(np.sum, X, X)
+    for wrong in (1.0, np.ones(3)):
+        with pytest.raises(TypeError, match="check_grads: args must be a tuple or list of argum"):
+            np.check_grads(np.sum, wrong)
+
+
 def test_argnums_of_numpys() -> None:
     assert float(grad(lambda x, y: x * y, numpy.int64(1))(3.0, 2.0)) == 3.0
     x, y = grad(lambda x, y: x * y, numpy.array([0, 1]))(3.0, 2.0)

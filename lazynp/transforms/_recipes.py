@@ -63,7 +63,9 @@ def with_recipe(
         return runners[0](recipe, plain, args, kwargs)
 
     name: Any = getattr(function, "__name__", None) or type(function).__name__
-    called.__name__ = name
+    called.__name__, called.__doc__ = name, getattr(function, "__doc__", None)
+    inner = name if recipe_of(function) is None else function.__qualname__
+    called.__qualname__ = f"{maker.__name__} of {inner}"  # what its repr shows
     called.__wrapped__ = function  # type: ignore[attr-defined]
     called.recipe = recipe  # type: ignore[attr-defined]
     return called
@@ -76,5 +78,5 @@ def recipe_of(function: Any) -> Recipe | None:
     return function.recipe
 
 
-_CODE: Any = None
+_CODE: Any = ...  # no code: `with_recipe` asks before it is known
 _CODE = with_recipe(len, len, len).__code__

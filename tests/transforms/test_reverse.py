@@ -118,6 +118,20 @@ def test_arguments_that_are_no_tuple() -> None:
             np.check_grads(np.sum, wrong)
 
 
+def test_the_repr_and_the_help_of_a_derivative() -> None:
+    def loss(x: Any) -> Any:
+        """How far off."""
+        return x * x
+
+    for made, text in (
+        (np.grad(loss), "grad of loss"),
+        (np.vmap(np.grad(loss)), "vmap of grad of loss"),
+        (np.value_and_grad(lambda x: x), "value_and_grad of <lambda>"),
+    ):
+        assert repr(made).startswith(f"<function {text} at 0x")
+    assert (np.grad(loss).__name__, np.grad(loss).__doc__) == ("loss", "How far off.")
+
+
 def test_argnums_of_numpys() -> None:
     assert float(grad(lambda x, y: x * y, numpy.int64(1))(3.0, 2.0)) == 3.0
     x, y = grad(lambda x, y: x * y, numpy.array([0, 1]))(3.0, 2.0)

@@ -37,6 +37,30 @@ def test_views_show_their_arrays(name: str, tmp_path: Path) -> None:
     check(VIEWS[name], tmp_path)
 
 
+def test_arrays_lie_as_the_view_of_this_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A loop that is entered again may read a view in another memory order."""
+    monkeypatch.setattr(_running, "_CHUNK", 1.0)
+    source = """
+    def main(v, s):
+        rows = []
+        for k in range(60):
+            if k == 2 or k == 3: look()
+            s = s + v[k % 5, 1]
+            rows.append(v * s)
+        return rows
+
+    found = []
+    for j in range(6):
+        b = np.zeros((16, 16)) + np.arange(16.0)
+        v = b[::2, ::2] if j < 3 else b[:8, :8].T
+        rows = main(v, 0.0)
+        found.append((rows, [r.flags.c_contiguous for r in rows]))
+    """
+    check(source, tmp_path)
+
+
 LEFT = REFUSED | {f"added, {n}": p for n, p in NOT_EXTENDED.items()} | {
     f"view, {n}": p for n, p in VIEWS_LEFT.items()
 }  # fmt: skip

@@ -142,6 +142,36 @@ def test_views_have_a_program(views: Any) -> None:
     assert np.stats().compiles == compiles
 
 
+def in_its_order(x):
+    out = np.zeros_like(x)
+    for i in range(1, len(x)):
+        out[i] = out[i - 1] + x[i]
+    return out, x * 2
+
+
+def _every_second(m: Any) -> Any:
+    made = np.zeros((8, 12))[::2, ::2]
+    made[...] = m
+    return made
+
+
+ORDERS: list[Callable[[Any], Any]] = [
+    _every_second, lambda m: m.reshape(6, 4).T, lambda m: _every_second(m).reshape(6, 4).T,
+    lambda m: np.array(m, order="F")[:, ::-1], lambda m: np.concatenate([m, m])[:4],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), [*itertools.permutations(range(len(ORDERS)), 2)])
+def test_results_lie_as_those_of_each_view(one: int, other: int) -> None:
+    """A program for views in one order would give results in that order to others."""
+    hot = front(in_its_order)
+    for k in range(8):
+        view = ORDERS[one if k < 4 else other]
+        got, want = in_its_order(view(memory(k))), hot.plain(view(memory(k)))
+        assert_alike(got, want, {})
+        assert [x.strides for x in got] == [x.strides for x in want]
+
+
 def test_views_of_large_shared_memory_are_only_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_given, "_SMALL", 0)
     reading, writing = front(reads), front(mixes)

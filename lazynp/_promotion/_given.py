@@ -21,6 +21,7 @@ from lazynp._node import is_tracer, leaf
 from lazynp._promotion._constants import constants_of
 from lazynp._promotion._objects import CONTAINERS, MISSING, attributes, is_plain
 from lazynp._promotion._template import NotTaken, Spec, Template
+from lazynp._strides import copied_order
 from lazynp.functions._ufunc import ufunc
 from lazynp.transforms._arguments import Arguments
 
@@ -160,7 +161,7 @@ class Given:
                     continue
                 large.add(id(owner))
             made = self.leaves[i] = new_array(x._read())
-            made._flags = x._flags
+            made._flags, made._order = x._flags, copied_order(x)
             self.compact[i] = x.flags.c_contiguous
         shared = [i for i, o in enumerate(owners) if o is not None and id(o) in large]
         self.apart = (*shared, *self.foreign)

@@ -21,6 +21,7 @@ from lazynp._promotion._paths import found_at
 from lazynp._promotion._tails import is_tail
 from lazynp._promotion._template import ARRAY
 from lazynp._promotion._tuples import Tuples, is_made
+from lazynp._strides import copied_order
 from lazynp.transforms.control import CannotStage
 
 _NUMBERS = (bool, int, float, complex)
@@ -68,7 +69,7 @@ class Variables:
                     self._view(name, value, found, loop)
                 else:
                     self._take(found, name)
-                key.append((type(value), value.aval, is_view))
+                key.append((type(value), value.aval, is_view and (copied_order(value),)))
                 continue
             if moving is not None and name in loop.boxed and is_box(value):
                 self.boxes.add(name, value)

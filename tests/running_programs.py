@@ -31,6 +31,14 @@ def main():
     return u, v, i, total
 out = main()
 """,
+    "elements by number": """
+x, y, s = np.zeros((4, 5)), np.zeros((5, 4)), 0.0
+for i in range(60):
+    if i == 3 or i == 5: look()
+    s = s * 0.5 + x.flat[i % 7]
+    x.flat[i % x.size] = i + s
+    y.T.flat[i % 3:] = s
+""",
     "backwards": """
 x = np.arange(40.0)
 for i in range(38, -1, -1):

@@ -36,6 +36,11 @@ class flatiter:
         self.base, self.index = array, 0
 
     @property
+    def _of_this_body(self) -> bool:
+        """Whether a store changes nothing but the array, as staged loops and branches may."""
+        return not self.index
+
+    @property
     def coords(self) -> tuple[int, ...]:
         """The N-dimensional index of the next element."""
         if self.index < self.base.size:

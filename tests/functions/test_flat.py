@@ -62,3 +62,49 @@ def test_an_element_of_a_transposed_array_costs_no_copy(monkeypatch: pytest.Monk
     with monkeypatch.context() as patched:
         patched.delattr(flatiter, "_flat")
         assert sum(x.flat) == 1 and x.flat[1] == 0
+
+
+def by_number(x, n):
+    i = 0
+    while i < n:
+        x.flat[i] = 2 * i
+        x.flat[i] += x.flat[i - 1]
+        i += 1
+    return x.sum()
+
+
+def in_branches(x, n):
+    for i in range(20):
+        if x[i // 5, i % 5] > 0.5:
+            x.flat[i] = n
+        else:
+            x.T.flat[i] = 3
+    return x * 1
+
+
+def of_one_iterator(x, n):
+    elements, part = x.flat, x[1:, ::2]
+    for i in range(9):
+        elements[i] = i
+        part.flat[-i:] = n
+    return part.sum()
+
+
+def of_what_each_round_makes(x, n):
+    y = x
+    for _ in range(20):
+        y = y + n
+        y.flat[[0, 3]] = x.flat[1]
+    return y
+
+
+@pytest.mark.parametrize("order", ["{}", "np.asfortranarray({})", "{}.T[:5].T"])
+@pytest.mark.parametrize("f", [by_number, in_branches, of_one_iterator, of_what_each_round_makes])
+def test_staged_loops_and_branches_store_through_it(f: Any, order: str) -> None:
+    """A loop on traced values was a TypeError."""
+    made = "np.array(start)"
+    start = numpy.random.default_rng(0).random((4, 5))
+    x, want = (eval(order.format(made), {"np": m, "start": start}) for m in (lazynp, numpy))
+    out, wanted = lazynp.jit(f)(x, lazynp.array(8)), f(want, numpy.array(8))
+    numpy.testing.assert_allclose(out, wanted)
+    numpy.testing.assert_allclose(x, want)

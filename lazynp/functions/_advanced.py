@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, as_operand, from_host, new_array
+from lazynp._array import Array, NDArray, as_operand, from_host, new_array
 from lazynp._avals import Aval
 from lazynp._dimensions import known_size, require, require_some, table
 from lazynp._extents import broadcast_shapes, known_empty, surely
@@ -132,7 +132,7 @@ def _index_array(item: Any) -> Any:
         operand = leaf(np.asarray(operand)[()])
     array = new_array(operand)
     if array.dtype.kind not in "biu":
-        is_array = isinstance(item, (Array, np.ndarray))
+        is_array = isinstance(item, (NDArray, np.ndarray))
         raise IndexError(_NO_INDEX_ARRAY if is_array else INVALID_INDEX)
     return array
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lazynp._array import Array
+from lazynp._array import Array, NDArray
 from lazynp._avals import Aval
 from lazynp._quiet import quietly
 from lazynp._strides import writeable
@@ -96,7 +96,7 @@ def _copied(x: Any, depth: int = 0) -> Any:
         if copy.dtype == object and any(isinstance(item, Array) for item in copy.flat):
             raise _CannotAsk  # NumPy would ask us again
         copy.flags.writeable = writeable(x)
-        return copy
+        return copy if isinstance(x, NDArray) else copy[()]
     if type(x) is np.ndarray:
         return x.copy()
     if (type(x) is list or type(x) is tuple) and depth < _DEEPEST:

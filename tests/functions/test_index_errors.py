@@ -45,6 +45,10 @@ INDICES: list[Callable[[Any], Any]] = [
     lambda np: np.array([2**63], "u8"),
     lambda np: (None,) * 70,
     lambda np: (0, [0, 1], 9),
+    lambda np: np.array([1.5, 2.5])[0],
+    lambda np: (..., np.array([1.5, 2.5]).sum()),
+    lambda np: np.array(["a", "b"])[1],
+    lambda np: np.arange(99)[77],
 ]
 SHAPES: list[tuple[int, ...]] = [(3, 4), (5,), (), (0, 3)]
 

@@ -142,7 +142,10 @@ _NO_INDEX_ARRAY = "arrays used as indices must be of integer (or boolean) type"
 
 def _list_index(item: Any) -> Node:
     if traced(item):
-        return as_array(item)._read()
+        numbers = as_array(item)
+        if numbers.dtype.kind not in "biu" and not known_empty(numbers.size):
+            raise IndexError(INVALID_INDEX)
+        return numbers._read()
     if any(isinstance(i, Array) for i in item):
         item = [host_value(i._read()) if isinstance(i, Array) else i for i in item]
     array = np.asarray(item)

@@ -101,3 +101,25 @@ def test_the_exception_that_is_being_handled_stays_its_context(name: str) -> Non
         assert isinstance(raised.value.__context__, KeyError)
         assert not raised.value.__suppress_context__
         assert raised.value.__cause__ is None
+
+
+LISTS: list[Callable[[Any, Any], Any]] = [
+    lambda x, k: x[[1, k]],
+    lambda x, k: x[[0, k], [1, 1]],
+    lambda x, k: x[[[k], [0]]],
+    lambda x, k: stored(x, [1, k]),
+    lambda x, k: stored(x, ([k, k], 0)),
+]
+
+
+@pytest.mark.parametrize("act", LISTS)
+@pytest.mark.parametrize("kind", [float, complex, int, bool])
+def test_lists_of_traced_numbers_are_indices_if_they_are_integers(act: Any, kind: Any) -> None:
+    """The digits of floats were dropped without a word."""
+    x, k = np.arange(12.0).reshape(3, 4), np.array(1, kind)
+    ours = outcome(lambda: np.jit(act)(x, k))
+    theirs = outcome(lambda: act(numpy.arange(12.0).reshape(3, 4), numpy.array([1], kind)[0]))
+    if isinstance(theirs, tuple):
+        assert ours == theirs
+    else:
+        numpy.testing.assert_array_equal(ours, theirs)

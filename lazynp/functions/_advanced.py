@@ -125,8 +125,7 @@ def _index_array(item: Any) -> Any:
     if item is None or isinstance(item, (slice, int, EllipsisType)):
         return item
     if isinstance(item, (list, tuple, range)):
-        operand = _list_index(item)
-        return new_array(operand)
+        return new_array(_list_index(item))
     operand = as_operand(elements(item))
     if type(operand) is not list:
         operand = leaf(np.asarray(operand)[()])

@@ -37,6 +37,7 @@ IN_C = {"bottleneck", "cv2"}  # also functions in C; others hand such functions 
 # Modules with some such functions. Others of these packages look at the frame of their caller, or
 # are called too often.
 SOME = {
+    "networkx.convert": ("to_networkx_graph",),
     "networkx.drawing.layout": ("spring_layout", "random_layout", "kamada_kawai_layout"),
     "pyarrow": ("array", "chunked_array", "record_batch", "scalar", "table"),
     "statsmodels.base.data": ("handle_data",),

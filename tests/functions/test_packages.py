@@ -252,6 +252,16 @@ def test_some_functions_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["g"](x) is x
 
 
+def test_graphs_of_networkx_are_made_of_adjacency_matrices() -> None:
+    """Of a matrix that it does not take for NumPy's, networkx makes edges row by row."""
+    module: Any = type(sys)("networkx.convert")
+    module.__file__ = "/somewhere/site-packages/networkx/convert.py"
+    source = "def to_networkx_graph(data, create_using=None):\n    return type(data)"
+    exec(source, vars(module))
+    _packages._change_some(module)
+    assert module.to_networkx_graph(np.array([[0, 1], [1, 0]])) is numpy.ndarray
+
+
 def test_the_tables_name_no_package_twice() -> None:
     assert len(set(WHOLE)) == len(WHOLE)
     assert not any(f"{name}.".startswith(f"{whole}.") for name in SOME for whole in WHOLE)

@@ -111,13 +111,26 @@ def _exported(self: Array, flags: int) -> memoryview:
         return memoryview(copied)
     if flags & 1:  # PyBUF_WRITABLE
         raise BufferError("the memory of a lazy array is read-only: use lazynp.writable")
+    memory = _array(self)
+    if not flags & _STRIDES and not memory.flags.c_contiguous:
+        raise ValueError("ndarray is not C-contiguous")
     try:
-        shown = memoryview(_array(self))
-        if on_device(self.dtype) or _names(shown, self.dtype):
+        shown = memoryview(_untold(memory, flags))
+        if not flags & _FORMAT or on_device(self.dtype) or _names(shown, self.dtype):
             return shown
     except ValueError as e:  # dtypes without a name in the protocol
         raise BufferError(str(e)) from None
     raise BufferError(f"no buffer for {self.dtype}: use numpy.asarray")
+
+
+# PyBUF_FORMAT, PyBUF_STRIDES: a file, or a hash, does not ask what the bytes are, nor where
+_FORMAT, _STRIDES = 4, 16
+
+
+def _untold(value: Any, flags: int) -> Any:
+    """Memory whose dtype has no name in the protocol, for those who do not ask for one."""
+    unnamed = value.dtype.kind in "mM" and not flags & _FORMAT
+    return value.view(f"V{value.dtype.itemsize}") if unnamed else value
 
 
 def _names(shown: memoryview, dtype: np.dtype[Any]) -> bool:

@@ -7,6 +7,7 @@ import io
 import struct
 import sys
 import tracemalloc
+import zlib
 from typing import Any
 
 import numpy
@@ -57,6 +58,40 @@ def test_memoryview(name: str) -> None:
 )
 def test_consumers(use: Any) -> None:
     assert use(np.arange(5.0) + 1.0) == use(numpy.arange(5.0) + 1.0)
+
+
+_READERS: list[Any] = [
+    lambda x: hashlib.sha256(x).hexdigest(),
+    lambda x: io.BytesIO(x).getvalue(),
+    lambda x: zlib.crc32(x),
+    lambda x: numpy.frombuffer(x, "u1").tolist(),
+]
+_SHAPED: list[Any] = [
+    lambda x: x,
+    lambda x: x[:0],
+    lambda x: x.reshape(3, 2),
+    lambda x: x.reshape(3, 2).T,
+    lambda x: x[::2],
+    lambda x: x[:1].reshape(()),
+]
+
+
+@pytest.mark.parametrize("dtype", ["V1", "V3", "M8[s]", "m8[D]", [("a", "V4")], "f8", "i4,f8", "g"])
+def test_bytes_are_there_for_those_who_do_not_ask_what_they_are(dtype: Any) -> None:
+    for shaped in _SHAPED:
+        for read in _READERS:
+            plain = numpy.zeros(6, dtype)
+            x = shaped(np.array(plain))
+            if x.flags.c_contiguous:
+                assert read(x) == read(shaped(plain))
+            else:
+                with pytest.raises(ValueError, match="ndarray is not C-contiguous"):
+                    read(x)
+
+
+def test_bytes_of_records_with_gaps() -> None:
+    kind: Any = {"names": ["a", "b"], "formats": ["i1", "f8"], "offsets": [0, 8], "itemsize": 24}
+    assert numpy.frombuffer(np.zeros(6, kind), "u1").shape == (144,)  # what is in gaps is open
 
 
 def test_a_file_takes_it(tmp_path: Any) -> None:

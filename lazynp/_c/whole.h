@@ -623,7 +623,9 @@ static PyObject *lent_buffer(PyObject *self, PyObject *const *args, size_t nargs
     PyObject *aval = node ? lasting_aval(args[0]) : NULL;
     if (!is_memory(value) || !is_of_numbers((PyArrayObject *)value) || !aval ||
         OF(aval, Aval, dtype) != (PyObject *)PyArray_DESCR((PyArrayObject *)value) ||
-        !PyLong_Check(args[1]) || PyLong_AsLong(args[1]) & PyBUF_WRITABLE || may_want_memory()) {
+        !PyLong_Check(args[1]) || PyLong_AsLong(args[1]) & PyBUF_WRITABLE || may_want_memory() ||
+        (!PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value) &&
+         (PyLong_AsLong(args[1]) & PyBUF_STRIDES) != PyBUF_STRIDES)) {
         PyErr_Clear();
         return hand_on(front, args, nargsf, names);
     }

@@ -65,7 +65,7 @@ from lazynp.functions._operands import cast, check_writeable, store
 from lazynp.functions._scalars import quiet
 from lazynp.functions._stores import write_into
 from lazynp.functions._strided import as_strided
-from lazynp.functions._subclass import of_class
+from lazynp.functions._subclass import of_class, priority
 from lazynp.functions._written import by_writing
 from lazynp.primitives import sorting as sorts
 
@@ -222,9 +222,12 @@ def _conjugate(self: Array, out: Any = None, /) -> Any:
 @by_method(np.ndarray.dot, 2, function=np.dot)
 def _dot(self: Array, b: Any, out: Any = None) -> Any:
     try:
-        return products.dot(self, b, out)
+        done = products.dot(self, b, out)
     except Overridden:
         return host_into(np.dot, self, b, out=out)
+    if type(self) is NDArray and type(done) is NDArray and done is not out and priority(b) > 0:
+        return of_class(type(b), done, b)
+    return done
 
 
 _OF_THE_NAMESPACE: dict[str, Callable[..., Any]] = {

@@ -71,7 +71,7 @@ static struct {
     OF_UNIT(X)
 #undef X
     PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout, *shows;
-    PyObject *array_ufunc, *array_wrap, *array_function, *array_finalize;
+    PyObject *array_ufunc, *array_wrap, *array_function, *array_finalize, *array_priority;
     PyObject *ticked, *name, *name_of, *kind, *adds, *params, *scalar_of, *scipy, *pandas, *out, *where, *copies; /* these and the line above: strings */
     PyObject *aval_of_double, *aval_of_int64, *aval_of_bool;
     Py_ssize_t large;  /* bytes: see `_stale` */

@@ -129,6 +129,9 @@ static PyObject *kept(PyObject *self, PyObject *const *args, size_t nargsf, PyOb
     if (!x || all > MOST_OF_DERIVED || is_staged() || !is_derived(x) || has_name(names, "subok") ||
         (front->asks && !has_no_hooks(x)))
         return hand_on(front, args, nargsf, names);
+    for (Py_ssize_t i = 1; i < n; i++) /* of two classes, priorities tell which one stays */
+        if (Py_TYPE(args[i]) != Py_TYPE(x) && is_derived(args[i]))
+            return hand_on(front, args, nargsf, names);
     Py_ssize_t made = 0;
     for (; made < all; made++) {
         int plain = !made || (made < n && is_derived(args[made]) && has_no_hooks(args[made]));

@@ -424,6 +424,7 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.pandas = PyUnicode_InternFromString("pandas.core.construction");
     the.array_ufunc = PyUnicode_InternFromString("__array_ufunc__");
     the.array_wrap = PyUnicode_InternFromString("__array_wrap__");
+    the.array_priority = PyUnicode_InternFromString("__array_priority__");
     the.array_function = PyUnicode_InternFromString("__array_function__");
     the.array_finalize = PyUnicode_InternFromString("__array_finalize__");
     tangents.where = PyUnicode_InternFromString("where");
@@ -432,8 +433,8 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.aval_of_bool = PyDict_GetItemWithError(the.avals, (PyObject *)&PyBoolArrType_Type);
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
         !the.spent || !the.ticked || !the.overlaps || !the.layout || !the.shows || !the.name ||
-        !the.scipy || !the.pandas || !the.array_ufunc || !the.array_wrap || !the.array_function ||
-        !the.array_finalize || !tangents.where || !the.aval_of_double || !the.aval_of_int64 ||
+        !the.scipy || !the.pandas || !the.array_ufunc || !the.array_wrap || !the.array_priority ||
+        !the.array_function || !the.array_finalize || !tangents.where || !the.aval_of_double || !the.aval_of_int64 ||
         !the.aval_of_bool) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "configure needs the avals of numpy.float64, int64 and bool");

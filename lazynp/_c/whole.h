@@ -80,7 +80,7 @@ static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
 {
     if (is_array(x) ||
         (*met & BARE && is_derived(x) && has_ours(Py_TYPE(x), the.array_function) &&
-         has_ours(Py_TYPE(x), the.array_ufunc))) {
+         has_ours(Py_TYPE(x), the.array_ufunc) && has_ours(Py_TYPE(x), the.array_priority))) {
         PyObject *node = node_of(x), *value = node ? Py_NewRef(PyList_GET_ITEM(node, VALUE)) : NULL;
         if (!node && is_eager(now) && is_stale(x))
             value = shown_memory(x);

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, array_of, new_array
+from lazynp._array import Array, NDArray, Scalar, array_of
 from lazynp._fronts import in_front_too
 from lazynp._overrides import (
     Overridden,
@@ -21,47 +21,20 @@ from lazynp._overrides import (
     takes_ufuncs,
 )
 from lazynp._tree import tree_flatten
-from lazynp.functions._checks import traced
-from lazynp.functions._foreign import by_numpy, elements, wrapped
-from lazynp.functions._numpys_own import function_of
-from lazynp.functions._subclass import (
-    SIMPLE,
-    Subclass,
-    has_own_hooks,
-    is_derived,
-    of_class,
-    stripped,
+from lazynp.functions._by_class import (
+    JOINING,
+    METHODS,
+    SHOWING,
+    WRITING,
+    asks,
+    by_class,
+    is_bare,
+    of_linalg,
 )
+from lazynp.functions._foreign import by_numpy, elements, wrapped
+from lazynp.functions._subclass import SIMPLE, Subclass, is_derived
 
 _DISPATCHER = type(np.sum)
-_WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
-# functions that have no method, or one that does something else; and those that keep their
-# argument's class
-_PLAIN = {"copy", "nonzero", "reshape", "resize", "transpose"}
-_KEEPING = {
-    "angle", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "average", "cholesky",
-    "count_nonzero", "cumulative_prod", "cumulative_sum", "delete", "diag", "diagflat",
-    "diagonal", "diff", "dsplit", "ediff1d", "empty_like", "expand_dims", "flip", "fliplr",
-    "flipud", "full_like", "gradient", "hsplit", "i0", "insert", "inv", "isneginf",
-    "isposinf", "isreal", "matrix_power", "matrix_transpose", "median", "moveaxis", "nan_to_num",
-    "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
-    "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ones_like", "packbits", "percentile",
-    "permute_dims", "piecewise", "pinv", "ptp", "quantile", "real_if_close", "reshape", "roll",
-    "rollaxis", "rot90", "setdiff1d", "split", "take_along_axis", "tile", "trace", "transpose",
-    "trim_zeros", "unique", "unique_values", "unpackbits", "unstack", "vsplit", "zeros_like",
-}  # fmt: skip
-_ASKED_TO_KEEP = {"as_strided", "broadcast_arrays", "broadcast_to", "sliding_window_view"}
-_REDUCING = {
-    "average", "median", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum",
-    "nanvar", "ptp", "trapezoid",
-}  # fmt: skip
-# functions that keep the class of whichever argument has one
-_KEEPING_ANY = {
-    "geomspace", "isclose", "kron", "linspace", "logspace", "matmul", "polyadd",
-    "polysub", "tensorsolve", "trapezoid",
-}  # fmt: skip
-_UFUNCS = {"fix"}  # what these give is a ufunc's, which asks the class
-_METHODS = {"amax": "max", "amin": "min", "around": "round"}
 # functions that use operands before they convert them
 _COMPUTING_FIRST = {
     "fix", "geomspace", "linspace", "logspace", "may_share_memory", "shares_memory", "sinc",
@@ -74,20 +47,6 @@ _WRAPPED = {
     "transpose",
 }  # fmt: skip
 _OF_UFUNCS = {"all", "any", "max", "min", "prod", "sum"}  # which tell it that they are scalars
-_PARTS_KEEPING = {
-    "eig": (1,), "eigh": (1,), "polydiv": (1,), "qr": (0, 1), "svd": (0, 2), "unique_all": (0, 1),
-    "unique_counts": (0,), "unique_inverse": (0,),
-}  # fmt: skip
-_of_linalg: set[Any] = set()  # these take other axes than the methods of their names
-# functions whose code in NumPy is about memory
-_WITHOUT_UFUNCS = _WRITING | {"broadcast_arrays", "broadcast_to", "meshgrid"}
-# functions whose code in NumPy asks for no values, so that it can be traced; or it is a method's
-_ASKING_NO_VALUES = {
-    "all", "amax", "amin", "any", "around", "average", "clip", "cumprod", "cumsum",
-    "cumulative_prod", "cumulative_sum", "diff", "ediff1d", "gradient", "isclose", "kron", "max",
-    "mean", "min", "nan_to_num", "nancumprod", "nancumsum", "nanprod", "nansum", "polyval", "prod",
-    "ptp", "round", "std", "sum", "trapezoid", "var",
-}  # fmt: skip
 _ARRAY: Any = Array  # it has more methods than its declarations
 _WRITTEN = ("dst", "a", "arr")  # the first arguments of functions that write
 
@@ -103,7 +62,10 @@ def make_overridable(namespace: dict[str, Any], reference: Any) -> None:
         function, numpys = namespace.get(name), vars(reference).get(name)
         if type(numpys) is not _DISPATCHER or not isinstance(function, FunctionType):
             continue
-        if vars(function).get("__wrapped__") is not numpys:  # not hosted
+        if vars(function).get("__wrapped__") is numpys:  # hosted
+            if name in SHOWING:
+                namespace[name] = _asking(function)
+        else:
             named = vars(reference).get(function.__name__, numpys)
             if named.__name__ == numpys.__name__:  # not an alias, or one in NumPy too
                 numpys = named
@@ -112,16 +74,33 @@ def make_overridable(namespace: dict[str, Any], reference: Any) -> None:
             namespace[name] = made[function, numpys]
 
 
+def _asking(function: FunctionType) -> Any:
+    """A function that NumPy runs, and that arrays of derived classes may override."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for x in (*args, *kwargs.values()):
+            if is_derived(type(x)) and asks(type(x)):
+                return _of_derived(call, function, x, args, kwargs)
+        return function(*args, **kwargs)
+
+    implementations[call] = function
+    return call
+
+
 def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
     computes_first = function.__name__ in _COMPUTING_FIRST
+    joins = function.__name__ in JOINING
     # NumPy's functions in C call no methods of their arguments
     in_c = isinstance(reference._implementation, BuiltinFunctionType)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        derived = _usual(args, kwargs)
+        derived = _derived_one(args, kwargs, joins)
         if derived is not None:
-            return _by_class(function, derived, args, kwargs)
+            if asks(type(derived)):
+                return _of_derived(public, function, derived, args, kwargs)
+            return by_class(function, derived, args, kwargs)
         try:
             if computes_first:
                 _ask_each(args)
@@ -140,7 +119,7 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
         if has_methods(operand) and not overrides(operand):
             name = function.__name__
             of_ufunc = name in _OF_UFUNCS and takes_ufuncs(operand)
-            has = of_ufunc or hasattr(operand, _METHODS.get(name, name))
+            has = of_ufunc or hasattr(operand, METHODS.get(name, name))
             has = has and not (in_c and hasattr(operand, "__array__"))
             if not args or args[0] is not operand or not has:
                 if not hasattr(operand, "__array__"):
@@ -156,14 +135,14 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
 
     made: Any = call
     made.__module__, name = module, reference.__name__
-    if name in _METHODS:  # NumPy's max and amax are two functions
+    if name in METHODS:  # NumPy's max and amax are two functions
         made.__name__ = made.__qualname__ = name
     if module == "lazynp.linalg":
-        _of_linalg.add(function)
+        of_linalg.add(function)
     made._implementation = functools.partial(_without_asking, function)  # NumPy's name for it
     made.__code__ = made.__code__.replace(co_name=made.__name__)  # for tracebacks and profiles
     catching.add(made.__code__)
-    public = in_front_too(function, made, _is_bare(function.__name__))
+    public = in_front_too(function, made, is_bare(function.__name__))
     implementations[public] = implementations[made] = function
     return public
 
@@ -175,12 +154,19 @@ def _name(error: Exception, ours: str, numpys: str) -> None:
         error.args = (numpys + text.removeprefix(ours),)
 
 
-def _usual(args: Any, kwargs: Any) -> Any:
-    """The first array of the one derived class among the arguments, if it leaves functions to us
-    and nothing else could take over; else None. To find out by trying takes ten times as long.
-    In a list, it is the first one.
+def _derived_one(args: Any, kwargs: Any, joins: bool) -> Any:
+    """The first array of a derived class with its own `__array_function__` among the arguments, or
+    of the one derived class, if nothing else could take over; else None. To find out by trying
+    takes ten times as long. In a list, it is the first one, unless the function `joins` them.
     """
-    heads = [x[0] if type(x) in (list, tuple) and x else x for x in args]
+    heads: list[Any] = []
+    for x in args:
+        if type(x) not in (list, tuple) or not x:
+            heads.append(x)
+        elif joins:
+            heads += x
+        else:
+            heads.append(x[0])
     if not any([is_derived(type(x)) for x in heads if type(x) not in SIMPLE]):
         return None  # lists may be long
     found: Any = None
@@ -190,8 +176,8 @@ def _usual(args: Any, kwargs: Any) -> Any:
             if kind in SIMPLE:
                 continue
             if found is None and is_derived(kind):
-                if type.__getattribute__(kind, "__array_function__") is not _function_of_derived:
-                    return None
+                if asks(kind):
+                    return x
                 found = x
             elif found is None or kind is not type(found):
                 return None
@@ -201,7 +187,7 @@ def _usual(args: Any, kwargs: Any) -> Any:
 def _without_asking(function: Any, *args: Any, **kwargs: Any) -> Any:
     """The function as it is for arrays of derived classes that do not override it."""
     derived = [v for v in tree_flatten((args, kwargs))[0] if isinstance(v, Subclass)]
-    return _by_class(function, derived[0], args, kwargs) if derived else function(*args, **kwargs)
+    return by_class(function, derived[0], args, kwargs) if derived else function(*args, **kwargs)
 
 
 def _ask_each(operands: Any) -> None:
@@ -228,7 +214,7 @@ def _of_derived(public: Any, function: Any, x: Any, args: Any, kwargs: Any) -> A
             f"no implementation found for 'numpy.{function.__name__}' on types that implement "
             f"__array_function__: {kinds}"
         )
-    return _by_class(function, x, args, kwargs)
+    return by_class(function, x, args, kwargs)
 
 
 def _function_of_derived(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -236,112 +222,11 @@ def _function_of_derived(self: Any, function: Any, types: Any, args: Any, kwargs
     ours = implementations.get(function)
     if ours is None:
         return _ARRAY.__array_function__(self, function, types, args, kwargs)
-    return _by_class(ours, self, args, kwargs)
+    return by_class(ours, self, args, kwargs)
 
 
 implementations: dict[Any, Any] = {}  # by public function
 Subclass.__array_function__ = _function_of_derived  # type: ignore[attr-defined]
-
-
-def _is_bare(name: str) -> bool:
-    """Whether the results of this function never have a derived class: see `_by_class`."""
-    if name in _METHODS or name in _PARTS_KEEPING or name in _LIKE_ANOTHER or name in _LIKE_EACH:
-        return False
-    if (
-        name == "multi_dot"
-        or name in _KEEPING | _KEEPING_ANY | _ASKED_TO_KEEP | _REDUCING | _UFUNCS
-    ):
-        return False
-    return not hasattr(np.ndarray, name) or name in _PLAIN
-
-
-def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
-    """Apply a function to an array of a derived class: by its method of that name, else on its
-    elements.
-    """
-    name: Any = _METHODS.get(function.__name__, function.__name__)
-    own = _numpys_code(function, x, args, kwargs)
-    if own is not None:
-        return own(*args, **kwargs)
-    if name == "compress" and len(args) > 1 and isinstance(args[1], Array):
-        return args[1].compress(args[0], *args[2:], **kwargs)  # type: ignore[attr-defined]
-    first = bool(args) and args[0] is x
-    if first and hasattr(np.ndarray, name) and name not in _PLAIN and function not in _of_linalg:
-        if name in ("sort", "partition"):  # the methods of these work in place
-            copied = x.copy()
-            getattr(copied, name)(*args[1:], **kwargs)
-            return copied
-        method = getattr(x, name)
-        return method(*args[1:], **kwargs) if callable(method) else method
-    if name in _UFUNCS:
-        return function(*args, **kwargs)
-    result = function(*_stripped(args), **_stripped(kwargs))
-    made = _wrapped if function in _of_linalg and has_own_hooks(type(x)) else _of_class
-    if name in _LIKE_ANOTHER or name in _LIKE_EACH:
-        return _like_another(name, result, args, made)
-    if name == "multi_dot" and args and is_derived(type(args[0][0])):
-        return _of_class(result, args[0][0])
-    if type(result) is Scalar and name in _REDUCING:
-        result = new_array(result._read())
-    if first and name in _PARTS_KEEPING and isinstance(result, tuple):
-        kept = [made(r, x) if k in _PARTS_KEEPING[name] else r for k, r in enumerate(result)]
-        return type(result)(kept) if type(result) is tuple else type(result)(*kept)
-    keeps = name in _KEEPING or name in _ASKED_TO_KEEP and kwargs.get("subok")
-    keeps = keeps and first and not (name == "diag" and x.ndim == 1) or name in _KEEPING_ANY
-    return made(result, x) if keeps and kwargs.get("subok", True) else result
-
-
-def _numpys_code(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
-    """NumPy's code, if the class has its own `__array_ufunc__` or `__array_wrap__`, which that code
-    calls.
-    """
-    name = function.__name__
-    if not has_own_hooks(type(x)) or function in _of_linalg or name in _WITHOUT_UFUNCS:
-        return None
-    if name not in _ASKING_NO_VALUES and traced(*args, *kwargs.values()):
-        return None
-    return function_of(getattr(np, name, None))
-
-
-# functions whose results have the class of another argument than the first one
-_LIKE_ANOTHER = {"apply_along_axis": 2, "extract": 1, "lstsq": 1, "polyval": 1, "solve": 1}
-# of two, whether it is that of the second one: NumPy puts the longer one first, and multiplies by
-# what has no axes
-_LIKE_ONE_OF_TWO = {
-    "correlate": lambda a, v: a < v,
-    "dot": lambda a, b: not a,
-    "inner": lambda a, b: not a,
-}
-_LIKE_ANOTHER |= dict.fromkeys(_LIKE_ONE_OF_TWO, 0)
-_LIKE_EACH = {"atleast_1d", "atleast_2d", "atleast_3d", "ix_", "meshgrid"}
-
-
-def _like_another(name: str, result: Any, args: Any, made: Callable[..., Any]) -> Any:
-    if name in _LIKE_EACH:  # each result has the class of its argument
-        results = result if type(result) in (list, tuple) else (result,)
-        parts = zip(results, args, strict=True)
-        done = [_of_class(r, x) if is_derived(type(x)) else r for r, x in parts]
-        return done[0] if results is not result else type(result)(done)
-    place = _LIKE_ANOTHER[name]
-    if name in _LIKE_ONE_OF_TWO and len(args) > 1:
-        place = int(_LIKE_ONE_OF_TWO[name](*map(np.shape, args[:2])))
-    x = args[place] if len(args) > place else None
-    if not is_derived(type(x)):
-        return result
-    if name == "lstsq":  # the singular values have none
-        return (*[made(r, x) for r in result[:2]], *result[2:])
-    return made(result, x)
-
-
-def _wrapped(result: Any, x: Any) -> Any:
-    """As functions of `linalg` call the class's own `__array_wrap__`."""
-    return x.__array_wrap__(result) if type(result) is NDArray else result
-
-
-def _of_class(result: Any, x: Any) -> Any:
-    if type(result) in (list, tuple):
-        return type(result)([_of_class(r, x) for r in result])
-    return of_class(type(x), result, x) if type(result) is NDArray else result
 
 
 def _as_any_object(function: Any, args: Any, kwargs: Any) -> Any:
@@ -349,15 +234,7 @@ def _as_any_object(function: Any, args: Any, kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-settled |= {_by_class.__code__, _as_any_object.__code__}
-
-
-def _stripped(tree: Any) -> Any:
-    if type(tree) in (list, tuple):
-        return type(tree)([_stripped(t) for t in tree])
-    if type(tree) is dict:
-        return {k: _stripped(v) for k, v in tree.items()}
-    return stripped(tree)
+settled |= {_as_any_object.__code__}
 
 
 def _without_proxies(tree: Any) -> Any:
@@ -383,7 +260,7 @@ def _converted(x: Any) -> Any:
 def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: Any) -> Any:
     """As with ufuncs, try NumPy's own function first: most such objects know no other."""
     written = next((x for x in (*args[:1], *map(kwargs.get, _WRITTEN)) if x is not None), None)
-    if function.__name__ in _WRITING and isinstance(written, Array):
+    if function.__name__ in WRITING and isinstance(written, Array):
         # NumPy could not write into lazy arrays
         return function(*map(elements, args), **{k: elements(v) for k, v in kwargs.items()})
     objects = list(_objects((*args, *kwargs.values())))

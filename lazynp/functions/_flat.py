@@ -24,6 +24,7 @@ from lazynp.functions._host import host_call, to_host
 from lazynp.functions._operands import as_array
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import host_index, write_into
+from lazynp.functions._subclass import is_derived, of_class
 
 
 class flatiter:
@@ -51,6 +52,11 @@ class flatiter:
     def _flat(self) -> Array:
         return manipulation.reshape(self.base, (-1,))
 
+    def _like_base(self, out: Array) -> Array:
+        """A copy, in the class of the array."""
+        made, base = new_array(out._read()), self.base
+        return of_class(type(base), made, base) if is_derived(type(base)) else made
+
     def __len__(self) -> int:
         return self.base.size
 
@@ -76,7 +82,7 @@ class flatiter:
         if lazily or _is_native(index):
             try:
                 out = getitem(self._flat(), index)
-                return new_array(out._read()) if type(out) is NDArray else out
+                return self._like_base(out) if type(out) is NDArray else out
             except IndexError:
                 if lazily:
                     raise
@@ -129,7 +135,7 @@ class flatiter:
 
     def copy(self) -> Array:
         """The elements as a 1-d array."""
-        return new_array(self._flat()._read())
+        return self._like_base(self._flat())
 
     def __eq__(self, other: Any) -> Any:
         return _compared(operator.eq, self, other)

@@ -38,6 +38,7 @@ from lazynp.functions._places import places
 from lazynp.functions._placing import beside
 from lazynp.functions._ranges import arange, linspace
 from lazynp.functions._shapes import broadcast_warning, reshape
+from lazynp.functions._subclass import joined_in_class
 from lazynp.primitives import shaping
 
 
@@ -224,7 +225,7 @@ class AxisConcatenator:
         if known:
             dtype = np.result_type(*known)
             parts = [cast(p, dtype) for p in parts]
-        return concatenate(parts, axis=axis)
+        return joined_in_class(concatenate(parts, axis=axis), items)
 
     def _directive(self, text: str) -> tuple[int, int, int]:
         numbers = text.split(",")

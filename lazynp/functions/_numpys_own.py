@@ -72,7 +72,11 @@ def _scope_of(names: Scope) -> Scope:
         scope = _scopes[module] = {}
         for name, value in names.items():
             made = type(value) is _DISPATCHER or type(value) is FunctionType
-            if made and getattr(value, "_implementation", value).__module__ == module:
+            if (
+                made
+                and not _is_public(value)
+                and getattr(value, "_implementation", value).__module__ == module
+            ):
                 value = getattr(value, "_implementation", value)
             own = type(value) is FunctionType and value.__globals__ is names
             scope[name] = rebound(value, scope) if own and not _is_public(value) else _ours(value)

@@ -7,7 +7,7 @@ inserted between the two. Its methods call `Array`'s and give their results the 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -135,6 +135,33 @@ def of_class(kind: Any, array: Array, source: Any) -> Any:
 of_class = in_front("of_class", of_class)
 
 
+def priority(x: Any) -> float:
+    """By which a function of several arrays chooses the class of its result; plain ones have 0."""
+    return x.__array_priority__ if is_derived(type(x)) else 0.0
+
+
+def joined_in_class(result: Any, operands: Iterable[Any]) -> Any:
+    """What `concatenate` gives: in the class whose priority is the greatest and above that of plain
+    arrays. Like NumPy's, it has no source.
+    """
+    first = max(operands, key=priority, default=None)
+    if priority(first) <= 0:
+        return result
+    if type(result) is tuple:  # of `intersect1d`, with indices
+        return (of_class(type(first), result[0], None), *result[1:])
+    return of_class(type(first), result, None) if type(result) is NDArray else result
+
+
+def mapped_in_class(result: Any, operands: Iterable[Any]) -> Any:
+    """What a function of elements gives: in the class of the operand of most priority."""
+    first = max([x for x in operands if is_derived(type(x))], key=priority, default=None)
+    if first is None:
+        return result
+    if type(result) is tuple:
+        return tuple([_in_class(first, x) for x in result])
+    return _in_class(first, result)
+
+
 def stripped(x: Any) -> Any:
     """A plain view of an array of a subclass; anything else unchanged."""
     return same(x) if isinstance(x, Subclass) else x
@@ -243,6 +270,10 @@ def _kept(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if asked is not None and has_own_hooks(type(self)):
             return asked(self, *args, **kwargs)
+        source = self
+        if name == "dot" and args:  # no ufunc, and the class of most priority stays
+            source = max(self, args[0], key=priority)
+            args = (stripped(args[0]), *args[1:])
         result = _read(function, self, args, kwargs) if reads else function(self, *args, **kwargs)
         if any(result is x for x in (*args, *kwargs.values())):
             return result  # `out`
@@ -250,7 +281,7 @@ def _kept(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             return stripped(result)
         if type(result) is Scalar and name in _REDUCTIONS:
             result = new_array(result._read())
-        return of_class(type(self), result, self) if type(result) is NDArray else result
+        return of_class(type(source), result, source) if type(result) is NDArray else result
 
     method.__name__, method.__doc__ = function.__name__, function.__doc__
     if not reads:

@@ -17,6 +17,7 @@ from lazynp.functions._host import to_device, to_host
 from lazynp.functions._operands import as_array, cast
 from lazynp.functions._placing import back
 from lazynp.functions._rebound import transforming
+from lazynp.functions._subclass import mapped_in_class
 from lazynp.functions.creation import empty
 from lazynp.functions.manipulation import broadcast_to, reshape, stack
 from lazynp.transforms import vmap
@@ -31,7 +32,9 @@ class vectorize(np.vectorize):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         out: Any = super().__call__(*args, **kwargs)
-        return out if out is self else back(to_device(out), (args, kwargs))
+        if out is self:
+            return out
+        return mapped_in_class(back(to_device(out), (args, kwargs)), (*args, *kwargs.values()))
 
     def _vectorize_call(self, func: Callable[..., Any], args: Sequence[Any]) -> Any:
         by_numpy: Callable[..., Any] = super()._vectorize_call  # type: ignore[misc]

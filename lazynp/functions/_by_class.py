@@ -89,6 +89,8 @@ def is_bare(name: str) -> bool:
     """
     if name in METHODS or name in _PARTS_KEEPING or name in _LIKE_ANOTHER or name in _LIKE_EACH:
         return False
+    if name == "copy":  # unless `subok` is given, which the front sees
+        return True
     if (
         name == "multi_dot"
         or name in _KEEPING | _KEEPING_ANY | _ASKED_TO_KEEP | _REDUCING | _UFUNCS

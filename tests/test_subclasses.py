@@ -372,3 +372,84 @@ def test_a_reduction_of_an_object_that_wraps_returns_out(name: str) -> None:
         return given is out, getattr(np, name)(Box(), axis=0), numpy.asarray(out).tolist()
 
     assert outcome(lazynp) == outcome(numpy)
+
+
+REFUSED = """
+q + 1
+1 + q
+q + [1, 2]
+[1, 2] + q
+q + q
+q + np.arange(2)
+np.arange(2) + q
+np.arange(2)[1] + q
+q + d
+q + o
+o + q
+np.add(q, 1)
+np.add([1], q)
+np.add(1, 2, out=q)
+np.sqrt(q)
+np.modf(q)
+np.add.reduce(q)
+np.add.accumulate(q)
+np.add.outer(q, [1])
+np.add.at(q, 0, 1)
+np.maximum.reduce(q)
+np.matmul([1, 2], q)
+q.sum()
+np.mean(q)
+np.allclose(q, q)
+q.round(1)
+-q
+q == 1
+q != None
+q < [1, 2]
+q @ q
+divmod(q, 2)
+q + None
+q + "a"
+s + r
+r + s
+np.add(s, r)
+s == r
+s + s
+s == 1
+"""
+
+
+def refusing(m: Any) -> dict[str, Any]:
+    class Q(m.ndarray):
+        def __array_ufunc__(self, *args: Any, **options: Any) -> Any:
+            return NotImplemented
+
+    class S(m.ndarray):
+        def __array_ufunc__(self, *args: Any, **options: Any) -> Any:
+            return super().__array_ufunc__(*args, **options)
+
+    class R(S):
+        def __array_ufunc__(self, *args: Any, **options: Any) -> Any:
+            return "taken"
+
+    class Other:
+        def __array_ufunc__(self, *args: Any, **options: Any) -> Any:
+            return NotImplemented
+
+    class Plain:
+        def __radd__(self, other: Any) -> str:
+            return "added"
+
+    x = m.array([1.0, 2.0])
+    return {"np": m, "q": x.view(Q), "s": x.view(S), "r": x.view(R), "o": Other(), "d": Plain()}
+
+
+@pytest.mark.parametrize("program", REFUSED.strip().split("\n"))
+def test_what_a_class_refuses_is_an_error(program: str) -> None:
+    def outcome(m: Any) -> str:
+        names = refusing(m)
+        try:
+            return str(eval(program, names))
+        except TypeError as error:
+            return "refused" if "NotImplemented" in str(error) or "@" in program else str(error)
+
+    assert outcome(lazynp) == outcome(numpy)

@@ -4,6 +4,7 @@ objects that override functions through NumPy's protocols.
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, array_of
 from lazynp._later import array_api_compat, is_of_numpys_class
-from lazynp._overrides import check, overrides
+from lazynp._overrides import check, overrides, takes_ufuncs
 from lazynp._sizes import Size
 from lazynp.functions._host import to_device, to_host, write_on_host
 from lazynp.functions._subclass import Subclass
@@ -149,6 +150,8 @@ def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) 
         done = x.__array_ufunc__(function, method, *inputs, **options)
         if done is not NotImplemented:
             return done
+    if any([isinstance(x, Array) for x in ours]):
+        return _refused_by_ours(function, method, inputs, options)
     given = [_Wrapping(x, function, inputs) if _is_wrapper(type(x)) else x for x in inputs]
     try:
         return by_numpy(getattr(function._numpy, method), given, options)
@@ -163,6 +166,26 @@ def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) 
         if done is not NotImplemented:
             return done
     raise refused
+
+
+def _refused_by_ours(function: Any, method: str, inputs: Any, options: dict[str, Any]) -> Any:
+    """Ask the operands that are no arrays of ours, after those have refused. They get NumPy's."""
+    operands = (*inputs, *options.get("out", ()))
+    for x in operands:
+        if isinstance(x, (Array, np.ndarray)) or not takes_ufuncs(x) or _is_ours(x):
+            continue
+        done = x.__array_ufunc__(function._numpy, method, *to_host(inputs), **to_host(options))
+        if done is not NotImplemented:
+            return done
+    said = _NUMPYS_MESSAGE(None, function, method, *map(_shown, inputs), **options)
+    raise TypeError(said)
+
+
+def _shown(x: Any) -> Any:
+    return to_host(x) if type(x) is Scalar else x
+
+
+_NUMPYS_MESSAGE: Any = sys.modules["numpy._core._internal"].array_ufunc_errmsg_formatter
 
 
 def _is_ours(x: Any) -> bool:

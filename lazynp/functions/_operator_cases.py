@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from lazynp._node import is_tracer
 from lazynp._values import knowable
 from lazynp.functions._host import host_call, to_device, to_host
 from lazynp.functions._operands import as_array
+from lazynp.functions._subclass import takes_over
 from lazynp.primitives import elementwise
 
 OPERATORS = {
@@ -36,6 +38,9 @@ _BY_PYTHON = {
 }  # fmt: skip
 
 
+_NO_LOOP: Any = sys.modules["numpy._core._exceptions"]._UFuncNoLoopError
+
+
 def compared(compare: Any, function: Any, x: Any, y: Any) -> Any:
     """`function(x, y)`, or for records what the operator `compare` of NumPy's gives: it refuses
     what its ufunc takes, and other values that cannot be compared are unequal.
@@ -43,8 +48,10 @@ def compared(compare: Any, function: Any, x: Any, y: Any) -> Any:
     try:
         if not any(isinstance(v, Array) and v.dtype.kind == "V" for v in (x, y)):
             return function(x, y)
-    except TypeError:
-        pass
+    except TypeError as error:
+        refused = takes_over(type(x)) or takes_over(type(y))
+        if refused and not isinstance(error, _NO_LOOP):
+            raise
     return host_call(compare, x, y)
 
 

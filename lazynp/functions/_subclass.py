@@ -49,6 +49,8 @@ class Subclass(NDArray):
 
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
         outs = options.pop("out", None)
+        if any([takes_over(type(x)) for x in (*inputs, *(outs or ()))]):
+            return NotImplemented  # as NumPy's: the class that calls it has not converted them
         if outs is not None:
             bare = tuple([stripped(o) for o in outs])
             options["out"] = bare if method != "reduce" else bare[0]
@@ -206,6 +208,11 @@ _of_type = type.__getattribute__  # the metaclass has one of its own, in Python
 
 def is_derived(kind: Any) -> bool:
     return Subclass in _of_type(kind, "__mro__")
+
+
+def takes_over(kind: Any) -> bool:
+    """Whether a class of arrays is a derived one with its own `__array_ufunc__`."""
+    return is_derived(kind) and _of_type(kind, "__array_ufunc__") is not _HOOKS[0]
 
 
 def has_own_hooks(kind: Any) -> bool:

@@ -112,8 +112,10 @@ def _exported(self: Array, flags: int) -> memoryview:
     if flags & 1:  # PyBUF_WRITABLE
         raise BufferError("the memory of a lazy array is read-only: use lazynp.writable")
     memory = _array(self)
-    if not flags & _STRIDES and not memory.flags.c_contiguous:
-        raise ValueError("ndarray is not C-contiguous")
+    if not flags & _STRIDES:
+        memory = laid_out(memory, self)
+        if not memory.flags.c_contiguous:
+            raise ValueError("ndarray is not C-contiguous")
     try:
         shown = memoryview(_untold(memory, flags))
         if not flags & _FORMAT or on_device(self.dtype) or _names(shown, self.dtype):

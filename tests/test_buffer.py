@@ -89,6 +89,23 @@ def test_bytes_are_there_for_those_who_do_not_ask_what_they_are(dtype: Any) -> N
                     read(x)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda xp, f: xp.ascontiguousarray(xp.asarray(f)),
+        lambda xp, f: xp.asarray(f).copy(),
+        lambda xp, f: xp.ascontiguousarray(xp.asarray(f) * 2),
+        lambda xp, f: xp.ascontiguousarray(xp.asarray(f).T),
+        lambda xp, f: xp.asarray(f)[:1].copy(),
+    ],
+)
+def test_bytes_are_in_the_order_that_the_array_has(made: Any) -> None:
+    fortran = numpy.asfortranarray(numpy.arange(80_000.0).reshape(40, 50, 20, 2))
+    ours, theirs = made(np, fortran), made(numpy, fortran)
+    for read in _READERS:
+        assert read(ours) == read(theirs)
+
+
 def test_bytes_of_records_with_gaps() -> None:
     kind: Any = {"names": ["a", "b"], "formats": ["i1", "f8"], "offsets": [0, 8], "itemsize": 24}
     assert numpy.frombuffer(np.zeros(6, kind), "u1").shape == (144,)  # what is in gaps is open

@@ -113,7 +113,10 @@ def _exported(self: Array, flags: int) -> memoryview:
         raise BufferError("the memory of a lazy array is read-only: use lazynp.writable")
     memory = _array(self)
     if not flags & _STRIDES:
-        memory = laid_out(memory, self)
+        memory = laid_out(held := memory, self)
+        if memory is not held and memory.flags.c_contiguous:
+            # `np.frombuffer` lets go of the buffer, and keeps the array
+            memory = _memory.pinned(self, memory)
         if not memory.flags.c_contiguous:
             raise ValueError("ndarray is not C-contiguous")
     try:

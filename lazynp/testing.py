@@ -12,7 +12,11 @@ import numpy as _np
 import numpy.testing as _numpy
 
 from lazynp._array import Array as _Array
+from lazynp._tree import tree_flatten as _tree_flatten
+from lazynp.functions._by_class import asks as _asks
 from lazynp.functions._host import to_host as _to_host
+from lazynp.functions._numpys_own import function_of as _function_of
+from lazynp.functions._subclass import takes_over as _takes_over
 
 if TYPE_CHECKING:
     from numpy.testing import *  # noqa: F403
@@ -26,6 +30,9 @@ def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
+        operands = _tree_flatten((args, kwargs))[0]
+        if any([_takes_over(type(x)) or _asks(type(x)) for x in operands]):
+            return _function_of(function)(*args, **kwargs)  # its ufuncs are those of the class
         if by_elements:
             args = tuple([_elements(x) for x in args])
             kwargs = {name: _elements(x) for name, x in kwargs.items()}

@@ -80,7 +80,8 @@ _ASKING_NO_VALUES = {
 
 def asks(kind: Any) -> bool:
     """Whether a derived class has its own `__array_function__`."""
-    return type.__getattribute__(kind, "__array_function__") is not Subclass.__array_function__
+    own = type.__getattribute__(kind, "__array_function__") if is_derived(kind) else None
+    return own is not None and own is not Subclass.__array_function__
 
 
 def is_bare(name: str) -> bool:

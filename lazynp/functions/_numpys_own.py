@@ -6,6 +6,7 @@ the same calls. Its globals are lazynp's here: see `_rebound`.
 
 from __future__ import annotations
 
+import builtins
 import sys
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -69,8 +70,10 @@ def _function(function: Any) -> Any:
 def _scope_of(names: Scope) -> Scope:
     module = names["__name__"]
     if module not in _scopes:
-        scope = _scopes[module] = {}
+        scope = _scopes[module] = {"__builtins__": {**vars(builtins), "__import__": _imported}}
         for name, value in names.items():
+            if name == "__builtins__":
+                continue
             made = type(value) is _DISPATCHER or type(value) is FunctionType
             if (
                 made
@@ -81,6 +84,11 @@ def _scope_of(names: Scope) -> Scope:
             own = type(value) is FunctionType and value.__globals__ is names
             scope[name] = rebound(value, scope) if own and not _is_public(value) else _ours(value)
     return _scopes[module]
+
+
+def _imported(name: str, *args: Any, **kwargs: Any) -> Any:
+    """What an `import numpy as np` inside a function gives."""
+    return _Room(np) if name == "numpy" else builtins.__import__(name, *args, **kwargs)
 
 
 def _is_public(value: Any) -> bool:

@@ -109,6 +109,8 @@ def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kw
             _CALLS[function] = owners_first(functools.partial(_asked, ours), function)
         if kwargs:
             result = ours(*inputs, **kwargs)
+        elif function is np.matmul:
+            result = products.matmul_operator(*inputs)  # which NumPy runs at once
         else:
             result = _asked(ours, *inputs)
     else:

@@ -72,7 +72,7 @@ x + n | x * ns[0] | x[:3] - ns | m[:2, :3] + nf | np.add(n, n) | np.sin(n) | np.
 np.maximum(x[1], n) | np.array(n) | np.asarray(n) | np.asarray(nf, dtype=float) | np.sum(n)
 np.max(nf, axis=0) | np.linalg.norm(n) | np.dot(x, n) | np.concatenate([x, n]) | np.copy(ns)
 np.where(n > 0, n, x) | np.stack([ns, x[:3]]) | np.cross(ns, x[:3])
-np.array([n, x]) | np.ascontiguousarray(nf)
+np.array([n, x]) | np.ascontiguousarray(nf) | n + x | ns * x[:3] | n < x | nf - m[:2, :3]
 """
 
 

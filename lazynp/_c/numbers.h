@@ -81,7 +81,8 @@ static PyObject *asked(PyObject *self_, PyObject *const *args, size_t nargsf, Py
         return done;
     PyObject *call = PyDict_GetItemWithError(front->entries, args[1]);
     for (Py_ssize_t i = 3; call && i < n; i++)
-        if (!is_array(args[i]) && !is_scalar(args[i]) && !are_numbers(args + i, 1))
+        if (!is_array(args[i]) && !is_scalar(args[i]) && !are_numbers(args + i, 1) &&
+            !(is_memory(args[i]) && is_of_numbers((PyArrayObject *)args[i])))
             call = NULL;
     if (!call || Py_TYPE(call) != &FrontType || ((Front *)call)->operands != n - 3) {
         PyErr_Clear(); /* it has no hash, so it is no ufunc: Python says so */

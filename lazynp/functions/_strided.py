@@ -64,6 +64,8 @@ class Strided:
         value = there(node)
         if value is None and math.prod(self.shape) > _MOST and not staged and knowable(node):
             value = host_value(node)
+        if isinstance(value, np.generic):  # an array without axes holds a number
+            value = np.asarray(value)
         if type(value) is np.ndarray and value.flags.c_contiguous and self.order is None:
             size = value.itemsize
             strides = tuple([s * size for s in self.strides])

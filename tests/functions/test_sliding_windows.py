@@ -97,3 +97,21 @@ def test_the_gradient_costs_as_much_as_the_part() -> None:
 
     jaxpr = np.make_jaxpr(np.grad(f))(np.zeros(10_499))
     assert max(v.aval.size for e in jaxpr.eqns for v in e.outputs) <= 2 * 39 * 500
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda m: m.array(2.0),
+        lambda m: m.array(1.0) * 2,
+        lambda m: m.ones(3)[1] * 2,
+        lambda m: m.full(3, 2.0)[:1],
+        lambda m: m.array(2),
+    ],
+)
+def test_one_number_is_shown_many_times_without_memory_for_each(made: Any) -> None:
+    """The places of so many elements would take 8 TB."""
+    x = np.lib.stride_tricks.as_strided(made(np), (2**20, 2**20), (0, 0))
+    want = numpy.lib.stride_tricks.as_strided(made(numpy), (2**20, 2**20), (0, 0))
+    assert (x.shape, x.strides, x.dtype) == (want.shape, want.strides, want.dtype)
+    assert x[5, :3].tolist() == [2, 2, 2]

@@ -335,17 +335,20 @@ def _cast_at_once(self: Array, dtype: Any) -> Array | None:
 def view_as(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
     """A view of the same memory; with a dtype, its bytes read as that dtype."""
     dtype = None if dtype is NO_VALUE else np.dtype(float) if dtype is None else dtype
-    if isinstance(dtype, builtins.type) and issubclass(dtype, Array):
+    if isinstance(dtype, builtins.type) and issubclass(dtype, (Array, np.ndarray)):
+        if type is not None:
+            raise ValueError("Cannot specify output type twice.")
         dtype, type = None, dtype
+    if type is not None and not _is_array_class(type):
+        raise ValueError("Type must be a sub-type of ndarray type")
     if isinstance(type, builtins.type) and issubclass(type, Array):
         made = same(self) if dtype is None else view_as(self, dtype)
         return made if type is NDArray else of_class(type, made, self)
     if dtype is None and type is None:
         return kept_class(self, same(self))
-    for kind in (dtype, type):
-        if isinstance(kind, builtins.type) and issubclass(kind, np.ndarray):
-            copied = np.array(host_of(self))  # a recarray or matrix: NumPy's, of a copy
-            return copied.view(kind) if dtype is None or kind is dtype else copied.view(dtype, kind)
+    if type is not None:
+        copied = np.array(host_of(self))  # a recarray or matrix: NumPy's, of a copy
+        return copied.view(type) if dtype is None else copied.view(dtype, type)
     dtype = np.dtype(dtype)
     if dtype == self.dtype:
         return kept_class(self, same(self))
@@ -360,6 +363,10 @@ def view_as(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
     if sized:
         shape = (*self.shape[:-1], self.shape[-1] * (self.dtype.itemsize // dtype.itemsize))
     return kept_class(self, view(self, Bitcast(as_numpys.dtype, shape)))
+
+
+def _is_array_class(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, (Array, np.ndarray))
 
 
 def _wrap(self: Array, array: Any, context: Any = None, return_scalar: Any = None, /) -> Any:

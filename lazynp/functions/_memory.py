@@ -15,13 +15,23 @@ from typing import Any
 import numpy as np
 
 from lazynp import lowering
-from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar, write_lock
+from lazynp._array import (
+    VIEWED,
+    Array,
+    NDArray,
+    Scalar,
+    from_host,
+    new_array,
+    new_scalar,
+    write_lock,
+)
 from lazynp._avals import on_device
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
-from lazynp._node import CODE, LENT, VALUE, leaf
+from lazynp._node import CODE, IN_C, LENT, VALUE, leaf
+from lazynp._ownership import exclusive, has_own_node
 from lazynp._recorder import local, staged
-from lazynp._strides import copied_order, in_order, writeable
+from lazynp._strides import copied_order, in_order, laid_out, writeable
 from lazynp.functions import rounding
 from lazynp.functions._checks import traced
 from lazynp.functions._construct import copy
@@ -35,8 +45,39 @@ def _host(self: Array) -> Any:
 
 
 def _ctypes(self: Array) -> Any:
-    """NumPy's `ctypes` of the present value. Writing there is lost, or does harm."""
-    return np.asarray(_host(self)).ctypes
+    """NumPy's `ctypes` of the memory that the array's value lies in from now on."""
+    return memory_for_c(self).ctypes
+
+
+def memory_for_c(array: Array) -> np.ndarray[Any, Any]:
+    """Memory for code in C, which may write there: the array's alone, and laid out as NumPy's.
+
+    Later stores go there too, unless something else holds the value by then.
+    """
+    owner = array._owner()
+    if local.level or staged or type(owner) is not NDArray or not on_device(owner.dtype):
+        return laid_out(np.asarray(_host(array)), array)
+    with write_lock:
+        if writeable(array) and not (owner._node[CODE] is IN_C and has_own_node(owner)):
+            _move_out(owner)
+        memory = laid_out(np.asarray(_host(array)), array)
+    if not writeable(array):
+        memory = memory.view()
+        memory.flags.writeable = False
+    return memory
+
+
+def _move_out(owner: Array) -> None:
+    """Give the owner memory that only it sees."""
+    memory = exclusive(owner)
+    if memory is not None and laid_out(memory, owner) is memory:
+        owner._node[CODE] = IN_C
+        return
+    del memory
+    node = leaf(laid_out(np.asarray(_host(owner)), owner).copy("K"))
+    node[CODE] = IN_C
+    owner._write(node)
+    owner._seen = VIEWED  # a view made from now on that kept a copy would not see what C writes
 
 
 def _data(self: Array) -> memoryview:

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, from_host, new_array
+from lazynp._array import Array, Scalar, from_host, new_array
 from lazynp._avals import on_device
 from lazynp._flush import host_value
 from lazynp._fronts import unbound
-from lazynp._strides import copied_order, in_order, writeable
+from lazynp._strides import writeable
+from lazynp._views import same
 from lazynp.functions._arguments import check_device
 from lazynp.functions._construct import asarray
 from lazynp.functions._placing import placing
@@ -51,15 +52,15 @@ def dlpack_device(self: Array, /) -> tuple[int, int]:
 @unbound
 @placing
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """An array of the data in `x`. Copied, so that later writes to `x` have no effect.
-
-    `copy=False` takes the memory itself, which must not change afterwards.
+    """An array of the data in `x`: a view of a lazy array. Other memory is copied, so that later
+    writes to `x` have no effect; `copy=False` takes the memory itself, which must not change
+    afterwards.
     """
     check_device(device)
-    if copy is None and isinstance(x, Array):
+    if not copy and isinstance(x, Array):
         if not on_device(x.dtype):
             np.empty(1, x.dtype).__dlpack__()  # raises: text, objects, another byte order
-        return in_order(new_array(x._read()), copied_order(x))
+        return new_array(x._read()) if isinstance(x, Scalar) else same(x)
     value = np.from_dlpack(x, device=device, copy=copy)
     if copy is False:
         return asarray(value, copy=False)

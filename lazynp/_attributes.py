@@ -19,8 +19,6 @@ from lazynp._sizes import sized
 from lazynp._steps import Imag, Real, Reshape
 from lazynp._strides import (
     are_same,
-    copied_order,
-    in_order,
     layout,
     order_of_strides,
     writeable,
@@ -33,7 +31,7 @@ from lazynp.functions import (
     placement,
     tools,
 )
-from lazynp.functions._arguments import converted
+from lazynp.functions._arguments import converted, is_fortran
 from lazynp.functions._flags import Flags, shown_base
 from lazynp.functions._flat import flatiter
 from lazynp.functions._getset import setitem
@@ -124,8 +122,7 @@ def _set_strides(self: Array, strides: Any) -> None:
 
 _STRIDES = (
     "Setting the strides on a NumPy array has been deprecated in NumPy 2.4.\n"
-    "As an alternative, you can create a new view using np.lib.stride_tricks.as_strided, or "
-    "create a new array with the desired strides."
+    "As an alternative, you can create a new view using np.lib.stride_tricks.as_strided."
 )
 
 
@@ -152,7 +149,7 @@ def _imag(self: Array) -> Array:
         if isinstance(self, Scalar):
             return new_scalar(Imag().get(self._read()))
         return view(self, Imag())
-    zeros = in_order(creation.zeros(self.shape, self.dtype), copied_order(self))
+    zeros = creation.zeros(self.shape, self.dtype, "F" if is_fortran(self) else "C")
     if isinstance(self, Scalar):
         return new_scalar(zeros._read())
     zeros._flags = {"readonly": True}

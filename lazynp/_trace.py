@@ -197,6 +197,8 @@ def check_bounds(op: Op, operands: tuple[Any, ...]) -> None:
     low, high = op.bounds
     for o in operands:
         if type(o) is int and not low <= o <= high:
+            if not -(2**63) <= o < 2**63:
+                raise OverflowError("Python int too large to convert to C long")
             dtype = next(a.dtype for a, i in zip(op.explicit, op.ins, strict=True) if i is int)
             raise OverflowError(f"Python integer {o} out of bounds for {dtype.name}")
 

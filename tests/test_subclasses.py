@@ -453,3 +453,34 @@ def test_what_a_class_refuses_is_an_error(program: str) -> None:
             return "refused" if "NotImplemented" in str(error) or "@" in program else str(error)
 
     assert outcome(lazynp) == outcome(numpy)
+
+
+JOINED = """
+np.concatenate([s, t]), np.concatenate([t, s], axis=None), np.concat([s, s]), np.concatenate([p, s])
+np.hstack([s, t]), np.vstack([s, p]), np.stack([s, s]), np.dstack([s, s]), np.column_stack([s, p])
+np.append(s, t), np.append(p, s), np.append(s, 1), np.concatenate([u, u]), np.concatenate([u, s])
+np.concatenate([s, s], out=np.zeros(6, int)), np.concatenate(s.reshape(3, 1))
+np.copy(s), np.copy(s, subok=True), np.copy(s, "K", True), np.broadcast_to(s, (2, 3), True)
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("calls", JOINED)
+def test_joined_arrays_have_the_class_of_highest_priority(calls: str) -> None:
+    def outcome(np: Any) -> Any:
+        s, t, u = (
+            np.arange(3).view(type(name, (np.ndarray,), {"__array_priority__": priority}))
+            for name, priority in {"S": 5, "T": 9, "U": 0}.items()
+        )
+        made = eval(calls, {"np": np, "s": s, "t": t, "u": u, "p": np.arange(3)})
+        return [(type(x).__name__, numpy.asarray(x).tolist(), np.shares_memory(x, s)) for x in made]
+
+    assert outcome(lazynp) == outcome(numpy)
+
+
+def test_a_copy_that_keeps_the_class_is_finalized() -> None:
+    def outcome(np: Any) -> Any:
+        x = np.arange(3).view(informed(np))
+        x.info = "told"
+        return np.copy(x, subok=True).info
+
+    assert outcome(lazynp) == outcome(numpy)

@@ -38,7 +38,8 @@ _KEEPING = {
     "rollaxis", "rot90", "setdiff1d", "split", "take_along_axis", "tile", "trace", "transpose",
     "trim_zeros", "unique", "unique_values", "unpackbits", "unstack", "vsplit", "zeros_like",
 }  # fmt: skip
-_ASKED_TO_KEEP = {"as_strided", "broadcast_to", "copy", "sliding_window_view"}
+# functions that keep it if `subok` says so: the place of that argument; 9: by name only
+_ASKED_TO_KEEP = {"as_strided": 3, "broadcast_to": 2, "copy": 2, "sliding_window_view": 9}
 _REDUCING = {
     "average", "median", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum",
     "nanvar", "ptp", "trapezoid",
@@ -90,12 +91,8 @@ def is_bare(name: str) -> bool:
     """
     if name in METHODS or name in _PARTS_KEEPING or name in _LIKE_ANOTHER or name in _LIKE_EACH:
         return False
-    if name == "copy":  # unless `subok` is given, which the front sees
-        return True
-    if (
-        name == "multi_dot"
-        or name in _KEEPING | _KEEPING_ANY | _ASKED_TO_KEEP | _REDUCING | _UFUNCS
-    ):
+    kinds = _KEEPING | _KEEPING_ANY | _ASKED_TO_KEEP.keys() | _REDUCING | _UFUNCS
+    if name == "multi_dot" or name in kinds:
         return False
     return not hasattr(np.ndarray, name) or name in _PLAIN
 
@@ -146,7 +143,9 @@ def by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
     if first and name in _PARTS_KEEPING and isinstance(result, tuple):
         kept = [made(r, x) if k in _PARTS_KEEPING[name] else r for k, r in enumerate(result)]
         return type(result)(kept) if type(result) is tuple else type(result)(*kept)
-    keeps = name in _KEEPING or name in _ASKED_TO_KEEP and kwargs.get("subok")
+    place = _ASKED_TO_KEEP.get(name, 9)
+    asked = name in _ASKED_TO_KEEP and (kwargs.get("subok") or any(args[place : place + 1]))
+    keeps = name in _KEEPING or asked
     keeps = keeps and first and not (name == "diag" and x.ndim == 1) or name in _KEEPING_ANY
     return made(result, x) if keeps and kwargs.get("subok", True) else result
 

@@ -77,9 +77,12 @@ def array(
     """
     check_like(like)
     order = order_argument("K" if order is None else order)
+    if isinstance(copy, str):
+        raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
     if copy is not None:
         copy = bool(copy)
-    if ndmax:
+    ndmin = operator.index(ndmin)
+    if ndmax or ndmin > _DEEPEST:
         _check_depths(ndmin, ndmax)
     if subok and isinstance(object, np.ndarray) and type(object) is not np.ndarray:
         if not isinstance(object, np.memmap):
@@ -110,19 +113,19 @@ def array(
             ):
                 raise
             return array(object, dtype, copy=copy, order=order, ndmin=ndmin)
-    ndmin = operator.index(ndmin)
-    if ndmin > 64:
-        raise ValueError(f"ndmin bigger than allowable number of dimensions (=64), got {ndmin}")
     if out.ndim < ndmin:
         out = view(out, Reshape((1,) * (ndmin - out.ndim) + out.shape))
     return out
 
 
+_DEEPEST = 64  # as many axes as NumPy's arrays have
+
+
 def _check_depths(ndmin: int, ndmax: int) -> None:
-    if not 0 <= ndmax <= 64:
+    if not 0 <= ndmax <= _DEEPEST:
         raise ValueError("ndmax must be in the range [0, NPY_MAXDIMS (64)] ")
-    if ndmin > ndmax:
-        raise ValueError(f"ndmin must be <= ndmax ({ndmax})")
+    if ndmin > (ndmax or _DEEPEST):
+        raise ValueError(f"ndmin must be <= ndmax ({ndmax or _DEEPEST})")
 
 
 def _from_subclass(x: Array, dtype: Any, copy: Any, order: Any, subok: bool, ndmin: int) -> Any:

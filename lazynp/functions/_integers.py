@@ -40,7 +40,7 @@ def index_array(x: Any) -> Array:
         elif isinstance(x, (list, tuple)):
             x = [host_value(i._read()) if isinstance(i, Array) else i for i in x]
         x = x if isinstance(x, Array) else np.asarray(x)
-        if x.dtype.kind in "fc":
+        if x.dtype.kind in "fcO":
             x = x.astype(_INT64)
     array = as_array(x)
     if array.dtype.kind not in "biu":

@@ -292,7 +292,14 @@ def _deepcopy(self: Array, memo: dict[int, Any]) -> Array:
     return in_order(new_array(node), copied_order(self))
 
 
+def _sizeof(self: Array) -> int:
+    """With the memory of an owner, as NumPy counts it."""
+    nbytes = self.aval.nbytes if self._base is None else 0
+    return object.__sizeof__(self) + (nbytes if isinstance(nbytes, int) else 0)
+
+
 METHODS = {
+    "__sizeof__": _sizeof,
     "__class_getitem__": classmethod(GenericAlias),
     "__deepcopy__": _deepcopy,
     "dump": _dump,

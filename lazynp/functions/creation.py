@@ -493,8 +493,8 @@ def frombuffer(
 @unbound
 @as_its_like
 def fromstring(
-    string: Any, dtype: Any = float, count: int = -1, *, sep: Any = "", like: Any = None
+    string: Any, dtype: Any = float, count: int = -1, sep: Any = "", *, like: Any = None
 ) -> Array:
     """See `numpy.fromstring`."""
     check_like(like)
-    return from_numpy(np.fromstring(string, dtype, count, sep=sep))
+    return from_numpy(np.fromstring(to_host(string), dtype, count, sep=sep))

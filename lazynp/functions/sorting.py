@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -109,7 +110,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     """See `numpy.lexsort`."""
     if isinstance(keys, Array):
         keys = list(keys) if keys.ndim else []
-    if not isinstance(keys, (list, tuple, np.ndarray)) or len(keys) == 0:
+    if not isinstance(keys, (Sequence, np.ndarray)) or len(keys) == 0:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
     arrays = [as_array(k) for k in keys]
     if needs_host(*arrays):

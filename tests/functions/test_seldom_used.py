@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -25,7 +26,34 @@ r = np.arange(4).view(type=int)
 r = np.arange(4).view("f8", int)
 r = np.arange(4).view("i4", np.ndarray)
 r = np.arange(4).view("i4", type=np.matrix)
+r = np.lexsort(range(4)), np.lexsort(b"ab"), np.lexsort(np.eye(2))
+r = np.lexsort({1: 2})
+r = np.lexsort(iter([[1]]))
+r = np.choose([0.5], [1, 2])
+r = np.choose([True, False], [1, 2]), np.choose((0, 1), [[1, 2], [3, 4]])
+r = np.take(np.arange(3), Index()), np.take(np.arange(3), [Index(), 0])
+a = np.arange(3); np.put(a, [Index()], 7); r = a
+r = np.take(np.arange(3), [None])
+r = np.fromstring("1,2", int, 1, ","), np.fromstring("1 2", float, -1, " ")
+r = np.fromstring(np.arange(6.0).reshape(2, 3).T)
+r = np.fromstring(np.array(["2020"], "M8[Y]"))
+r = np.arange(3) + 2**64
+r = np.arange(3, dtype="u8") + 2**64
+r = np.arange(3, dtype="u8") + -1
+r = np.arange(3, dtype="u1") + 300
+r = np.array([1], copy="x")
+r = np.array([1], ndmin=65)
+r = np.array([1], ndmin=5, ndmax=3)
+a = np.arange(4.0)[:2]; a.strides = (16,); r = a
+r = [x.strides for x in (np.imag(np.broadcast_to(1.0, (2, 3))), np.imag(np.ones((2, 3)).T))]
+r = np.imag(np.zeros((2, 3, 4)).transpose(1, 0, 2)).strides
+r = sys.getsizeof(np.zeros(1000)) > 8000, sys.getsizeof(np.zeros(1000)[1:]) < 1000
 """.strip().split("\n")
+
+
+class Index:
+    def __index__(self) -> int:
+        return 1
 
 
 def described(x: Any) -> Any:
@@ -37,7 +65,7 @@ def described(x: Any) -> Any:
 
 
 def outcome(program: str, np: Any) -> Any:
-    names: dict[str, Any] = {"np": np}
+    names: dict[str, Any] = {"np": np, "sys": sys, "Index": Index}
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         try:

@@ -215,11 +215,11 @@ def pinned(array: Array, memory: Any) -> Any:
 
 
 def _dumps(self: Array) -> bytes:
-    return np.asarray(_host(self)).dumps()
+    return laid_out(np.asarray(_host(self)), self).dumps()
 
 
 def _dump(self: Array, file: Any) -> None:
-    np.asarray(_host(self)).dump(file)
+    laid_out(np.asarray(_host(self)), self).dump(file)
 
 
 def _tofile(self: Array, fid: Any, sep: str = "", format: str = "%s") -> None:

@@ -36,6 +36,24 @@ def structured_to_unstructured(
     return _host_call(_numpy.structured_to_unstructured, arr, dtype, copy, casting)
 
 
+def unstructured_to_structured(
+    arr: Any,
+    dtype: Any = None,
+    names: Any = None,
+    align: bool = False,
+    copy: bool = False,
+    casting: Any = "unsafe",
+) -> Any:
+    """See `numpy.lib.recfunctions.unstructured_to_structured`. A view where NumPy's is one."""
+    given = dtype, names, align, copy, casting
+    if type(arr) is _NDArray and arr.ndim and arr.flags.c_contiguous:
+        one = _np.zeros((1, arr.shape[-1]), arr.dtype)  # the dtypes decide
+        shown = _numpy.unstructured_to_structured(one, *given)
+        if _np.shares_memory(shown, one):
+            return arr.view(shown.dtype)[..., 0]
+    return _host_call(_numpy.unstructured_to_structured, arr, *given)
+
+
 def recursive_fill_fields(input: Any, output: Any) -> Any:
     """See `numpy.lib.recfunctions.recursive_fill_fields`."""
     if not isinstance(output, _Array):

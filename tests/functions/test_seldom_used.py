@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 import warnings
 from typing import Any
@@ -47,6 +48,7 @@ r = np.array([1], ndmin=5, ndmax=3)
 a = np.arange(4.0)[:2]; a.strides = (16,); r = a
 r = [x.strides for x in (np.imag(np.broadcast_to(1.0, (2, 3))), np.imag(np.ones((2, 3)).T))]
 r = np.imag(np.zeros((2, 3, 4)).transpose(1, 0, 2)).strides
+r = pickle.loads(np.asfortranarray(np.ones((2, 3))).dumps()).strides
 r = sys.getsizeof(np.zeros(1000)) > 8000, sys.getsizeof(np.zeros(1000)[1:]) < 1000
 """.strip().split("\n")
 
@@ -65,7 +67,7 @@ def described(x: Any) -> Any:
 
 
 def outcome(program: str, np: Any) -> Any:
-    names: dict[str, Any] = {"np": np, "sys": sys, "Index": Index}
+    names: dict[str, Any] = {"np": np, "pickle": pickle, "sys": sys, "Index": Index}
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         try:

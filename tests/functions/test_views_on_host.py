@@ -112,6 +112,26 @@ def test_unstructured_of_what_cannot_be_written() -> None:
         room.structured_to_unstructured(lazynp.zeros(3))
 
 
+@pytest.mark.parametrize(
+    "kwargs",
+    [{}, {"names": "ab"}, {"dtype": "i8, f4"}, {"copy": True}, {"dtype": [("a", "i8", (2,))]}],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["rows", "columns", "single"])
+def test_unstructured_to_structured(name: str, kwargs: Any) -> None:
+    found: list[Any] = []
+    for np in (numpy, lazynp):
+        room = importlib.import_module(np.__name__ + ".lib.recfunctions")
+        a = np.arange(6).reshape(3, 2) * 2
+        a = {"rows": a, "columns": a[:2].T, "single": a[1:2].ravel()}[name][..., :2]
+        u = room.unstructured_to_structured(a, **kwargs)
+        u[...] = 7
+        a[..., 1] = 3
+        assert isinstance(u, np.ndarray)
+        found.append([str(u.dtype), u.shape, u.strides, str(u.tolist()), str(a.tolist())])
+    assert found[0] == found[1]
+
+
 PARTS: list[Callable[[Any, Any], Any]] = [
     lambda np, m: np.ma.getmask(m).__setitem__((0, 1), True),
     lambda np, m: np.ma.getmaskarray(m).__setitem__((0, 1), True),

@@ -328,11 +328,13 @@ def _within(buffer: Array, shape: Any, dtype: Any, offset: int, strides: Any, or
         return same(buffer)
     memory = np.empty(buffer.aval.nbytes, "b")  # for NumPy to look at, never read
     like = np.ndarray(shape, dtype, memory, offset, strides, order)
+    start = _reshape(buffer, -1)
     if offset % like.itemsize or buffer.dtype != like.dtype:
-        return new_array(
-            from_host(np.ndarray(shape, dtype, host_of(buffer), offset, strides, order))
-        )
-    start = _reshape(buffer, -1)[offset // like.itemsize :]
+        start = view_as(start, np.dtype(np.uint8))[offset:]
+        whole_elements = start.shape[0] // like.itemsize * like.itemsize
+        start = view_as(start[:whole_elements], like.dtype)
+    else:
+        start = start[offset // like.itemsize :]
     return as_strided(start, like.shape, like.strides)
 
 

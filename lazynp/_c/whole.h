@@ -463,10 +463,17 @@ static PyObject *hosted(PyObject *self, PyObject *const *args, size_t nargsf, Py
     may = may && made == all;
     if (may)
         result = PyObject_Vectorcall(front->function, values, n, names);
-    while (made)
+    while (made) {
         Py_DECREF(values[--made]);
+        if (result && values[made] == result && is_array(args[made]))
+            out = args[made]; /* as `numpy.ma.getdata` gives its argument */
+    }
     if (!may)
         return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
+    if (out) {
+        Py_DECREF(result);
+        return Py_NewRef(out);
+    }
     if (!result || is_python_number(result))
         return result;
     if (is_memory(result) && is_sole(result))

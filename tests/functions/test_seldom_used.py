@@ -48,6 +48,15 @@ r = np.array([1], ndmin=5, ndmax=3)
 a = np.arange(4.0)[:2]; a.strides = (16,); r = a
 r = [x.strides for x in (np.imag(np.broadcast_to(1.0, (2, 3))), np.imag(np.ones((2, 3)).T))]
 r = np.imag(np.zeros((2, 3, 4)).transpose(1, 0, 2)).strides
+a = np.arange(3); b = np.frombuffer(a, "i4"); a[0] = 9; b[2] = 7; r = a, b, b.flags.writeable
+a = np.arange(3); b = np.ndarray((3,), "i4", a, 4); a[0] = 9; b[0] = 7; r = a, b
+a = np.arange(3); b = np.ndarray((2, 2), "i4", a, 4, (8, 4)); b[1, 1] = 7; r = a, b
+a = np.arange(3); b = np.ndarray((2,), "i8", a, 4); b[1] = 7; r = a, b
+a = np.arange(3); b = np.ndarray((2,), "i4, f4", a, 8); b[1] = (7, 8); r = a, b
+a = np.arange(6, dtype="i2")[1:5]; b = np.frombuffer(a, ">i2", 3, 2); b[1] = -2; r = a, b
+a = np.zeros(2, "c16"); b = np.ndarray((4,), "f8", a); b[1] = -1; r = a
+a = np.arange(3); a.flags.writeable = False; b = np.frombuffer(a, "i4"); r = b.flags.writeable
+a = np.zeros(2); r = np.ma.getdata(a) is a, np.ma.filled(a) is a, np.ma.filled(a, 3) is a
 r = pickle.loads(np.asfortranarray(np.ones((2, 3))).dumps()).strides
 r = sys.getsizeof(np.zeros(1000)) > 8000, sys.getsizeof(np.zeros(1000)[1:]) < 1000
 """.strip().split("\n")

@@ -129,7 +129,8 @@ def _in_place(function: Any, name: str) -> Any:
     in_place.__name__ = f"__i{name}__"
     if name == "matmul" or not is_ufunc:
         return in_place
-    return in_front("in_place", in_place, function=function._numpy, operator=compute)
+    method = operator.ipow if name == "pow" else None
+    return in_front("in_place", in_place, function=function._numpy, operator=compute, method=method)
 
 
 def _yielded_in_place(function: Any, self: Array, other: Any) -> Any:

@@ -125,7 +125,7 @@ typedef struct {
         PyObject *handle; /* `_eager.handle`; for `hosted`, `_host.to_device` */
     };
     PyObject *method; /* of NumPy's arrays, which does the same as `function` and takes less time;
-                         of x ** y, NumPy's square */
+                         of x ** y, NumPy's square, and of x **= y, its operator */
     union {
         PyObject *tuples; /* for `whole`, the class of tuples that it returns; else None */
         PyObject *faster; /* for `whole`, what to call instead of `method` from `many` elements on */

@@ -839,6 +839,14 @@ static PyArrayObject *target_of(PyObject *self, PyObject *now)
     return target;
 }
 
+/* `x **= 0.5` of complex and half-precision numbers: NumPy's operator takes the square root, whose
+   special values are others than the power's. `front->method` is that operator. */
+static int is_root_perhaps(Front *front, PyArrayObject *target)
+{
+    int type = PyArray_TYPE(target);
+    return front->method != Py_None && (type == NPY_HALF || PyTypeNum_ISCOMPLEX(type));
+}
+
 static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
@@ -871,7 +879,9 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
     if (other) {
         PyObject *values[3] = {(PyObject *)target, other, (PyObject *)target};
         again = 0;
-        if (looped_into(front, target, other))
+        if (is_root_perhaps(front, target))
+            result = quiet(OF(now, Recorder, quiet), front->method, values, 2, &again);
+        else if (looped_into(front, target, other))
             result = Py_NewRef(target);
         else if (!PyErr_Occurred())
             result = quiet(OF(now, Recorder, quiet), front->function, values, 3, &again);

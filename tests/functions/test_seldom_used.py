@@ -57,6 +57,9 @@ a = np.arange(6, dtype="i2")[1:5]; b = np.frombuffer(a, ">i2", 3, 2); b[1] = -2;
 a = np.zeros(2, "c16"); b = np.ndarray((4,), "f8", a); b[1] = -1; r = a
 a = np.arange(3); a.flags.writeable = False; b = np.frombuffer(a, "i4"); r = b.flags.writeable
 a = np.zeros(2); r = np.ma.getdata(a) is a, np.ma.filled(a) is a, np.ma.filled(a, 3) is a
+z = np.array([3 + 0j, -2, 1j]); z **= -1; y = np.array([0j, 2, 3]); y[1:] **= -1; r = z, y
+z = np.array([complex(0, -0.0), 2, 2j]); z **= 2; y = z.copy(); y[:1] **= 2; r = z, y
+x = np.array([-0.0, 4, 2], "f2"); y = x.copy(); x **= 0.5; y[:2] **= 0.5; r = x, y
 r = pickle.loads(np.asfortranarray(np.ones((2, 3))).dumps()).strides
 r = sys.getsizeof(np.zeros(1000)) > 8000, sys.getsizeof(np.zeros(1000)[1:]) < 1000
 """.strip().split("\n")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as _np
 import numpy.lib.recfunctions as _numpy
-from numpy.lib.recfunctions import *  # noqa: F403
+from numpy.lib.recfunctions import *  # type: ignore[assignment]  # noqa: F403
 
 from lazynp._array import Array as _Array, NDArray as _NDArray
 from lazynp.functions._host import (

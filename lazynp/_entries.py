@@ -21,7 +21,6 @@ OP, ARGS, VALUE, CODE, OFFSET = range(5)
 AVAL = 4  # of a leaf
 
 LENT = "lent"  # as the code of a leaf: its memory is lent to a program as an operand
-IN_C = "in C"  # likewise: code in C has the address of its memory, which stays the array's
 
 Node = list[Any]
 

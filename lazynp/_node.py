@@ -29,7 +29,6 @@ from lazynp._entries import (
     ARGS as ARGS,
     AVAL as AVAL,
     CODE as CODE,
-    IN_C as IN_C,
     LENT as LENT,
     OFFSET as OFFSET,
     OP as OP,

@@ -55,8 +55,20 @@ def shared_with_c(np: Any) -> Any:
     x = np.zeros(5)
     shared = np.ctypeslib.as_ctypes(x)
     shared[0] = 4.0
-    x[1] = 6.0
+    twice = x.ctypes.data_as(DOUBLES), x.ctypes.data_as(DOUBLES)
+    twice[0][1], twice[1][2] = 6.0, 7.0
     return x, list(shared)
+
+
+def copied_in_between(np: Any) -> Any:
+    x, seen = np.zeros(50_000), []
+    clear = zeros_in_c(np, "f8")
+    for k in range(3):
+        x[: k + 3] = k + 1.0
+        seen += [x.copy(), np.array(x), x[1:] * 2.0, np.array(x[1:]), x[::-1].copy(), x + 0]
+        clear(x, 16)
+        seen += [x.copy(), np.array(x[1:])]
+    return [v[:4].tolist() + v[-4:].tolist() for v in seen]
 
 
 def of_a_part(np: Any) -> Any:
@@ -74,7 +86,7 @@ def test_what_c_writes_arrives(program: Any, n: int) -> None:
 
 
 @pytest.mark.parametrize("eager", [False, True])
-@pytest.mark.parametrize("program", [read_in_c, shared_with_c, of_a_part])
+@pytest.mark.parametrize("program", [read_in_c, shared_with_c, of_a_part, copied_in_between])
 def test_c_sees_the_array(program: Any, eager: bool) -> None:
     if eager:
         be_eager()

@@ -28,7 +28,7 @@ from lazynp._array import (
 from lazynp._avals import on_device
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
-from lazynp._node import CODE, IN_C, LENT, VALUE, leaf
+from lazynp._node import CODE, LENT, VALUE, leaf
 from lazynp._ownership import exclusive, has_own_node
 from lazynp._recorder import local, staged
 from lazynp._strides import copied_order, in_order, laid_out, writeable
@@ -50,33 +50,41 @@ def _ctypes(self: Array) -> Any:
 
 
 def memory_for_c(array: Array) -> np.ndarray[Any, Any]:
-    """Memory for code in C, which may write there: the array's alone, and laid out as NumPy's.
-
-    Later stores go there too, unless something else holds the value by then.
+    """Memory for code in C, which may write there: the array's alone, and laid out as NumPy's. As
+    long as somebody holds what this returns, a further call gives the same memory.
     """
     owner = array._owner()
     if local.level or staged or type(owner) is not NDArray or not on_device(owner.dtype):
         return laid_out(np.asarray(_host(array)), array)
     with write_lock:
-        if writeable(array) and not (owner._node[CODE] is IN_C and has_own_node(owner)):
+        if writeable(array) and not (id(owner._node[VALUE]) in _in_c and has_own_node(owner)):
             _move_out(owner)
-        memory = laid_out(np.asarray(_host(array)), array)
+        memory = laid_out(np.asarray(_host(array)), array).view()
+        if writeable(array):
+            held = _in_c.setdefault(id(owner._node[VALUE]), [owner._node[VALUE], 0])
+            held[1] += 1
+            weakref.finalize(memory, _let_go, held).atexit = False
     if not writeable(array):
-        memory = memory.view()
         memory.flags.writeable = False
     return memory
+
+
+_in_c: dict[int, list[Any]] = {}  # by id: memory whose address C has, and how many hold it
+
+
+def _let_go(held: list[Any]) -> None:
+    held[1] -= 1
+    if not held[1]:
+        _in_c.pop(id(held[0]), None)
 
 
 def _move_out(owner: Array) -> None:
     """Give the owner memory that only it sees."""
     memory = exclusive(owner)
     if memory is not None and laid_out(memory, owner) is memory:
-        owner._node[CODE] = IN_C
         return
     del memory
-    node = leaf(laid_out(np.asarray(_host(owner)), owner).copy("K"))
-    node[CODE] = IN_C
-    owner._write(node)
+    owner._write(leaf(laid_out(np.asarray(_host(owner)), owner).copy("K")))
     owner._seen = VIEWED  # a view made from now on that kept a copy would not see what C writes
 
 

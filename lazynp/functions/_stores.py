@@ -18,7 +18,7 @@ from lazynp import _reference, lowering
 from lazynp._array import VIEWED, Array, NDArray, Scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._flush import flush_for_part
-from lazynp._node import ARGS, CODE, IN_C, LENT, OP, VALUE, Op, Tracer, aval_of_node, leaf
+from lazynp._node import ARGS, CODE, LENT, OP, VALUE, Op, Tracer, aval_of_node, leaf
 from lazynp._ownership import exclusive, has_own_node, owned
 from lazynp._quiet import quietly
 from lazynp._recorder import local
@@ -90,8 +90,6 @@ def _own_memory(owner: Array) -> Any:
         if not lowering.on_host() or isinstance(node[VALUE], Tracer):
             return None
         _reference.host(node)
-    if node[CODE] is IN_C:
-        return node[VALUE]
     if node[CODE] is LENT:
         node[CODE] = None
     if not owned(node) and node[VALUE].flags.writeable:

@@ -147,7 +147,10 @@ def test_python_ints_beyond_int64_meet_uint64() -> None:
 def test_ints_out_of_bounds_raise_when_recorded() -> None:
     x = np.array(numpy.array([1, 2], "u1"))
     for operate in (lambda: x + 256, lambda: -1 * x, lambda: x & 2**70):
-        with pytest.raises(OverflowError, match="out of bounds for uint8"), Counted() as counted:
+        with (
+            pytest.raises(OverflowError, match="out of bounds for uint8|C long"),
+            Counted() as counted,
+        ):
             operate()
         assert counted.cuts == 0
     assert (x < 300).tolist() == [True, True]

@@ -39,6 +39,42 @@ for i in range(60):
     x.flat[i % x.size] = i + s
     y.T.flat[i % 3:] = s
 """,
+    "arrays by another name": """
+u, v, w = np.linspace(0.0, 1.0, 6), np.arange(6.0), np.zeros(6)
+for step in range(60):
+    if step == 3 or step == 5: look()
+    for a in (u, v):
+        a[a > 0.9] = 0.5
+        a *= 0.99
+        top = a.max()
+    for low, high in [(u[:-1], u[1:]), (v[:-1], v[1:])]:
+        d = high - low
+        low += 0.1 * d
+        high -= 0.1 * d
+    w = u + v
+out = a is v, low.base is v, d
+""",
+    "another name in another loop": """
+def slump(z, k):
+    for low, high in ((z[:, :-1], z[:, 1:]), (z[:-1], z[1:])):
+        d = high - low
+        low += k * d
+        high -= k * d
+
+def main(z, s):
+    total = 0.0
+    for step in range(60):
+        if step == 3 or step == 5: look()
+        for x in (z, s):
+            for i in range(2):
+                x[i] *= 0.9
+            total += x[0, 1]
+        z += 0.1 * s
+        if step % 10 == 9:
+            slump(z, 0.1)
+    return z, s, total, x is s, i
+out = main(np.add.outer(np.arange(3.0), np.arange(4.0)), np.ones((3, 4)))
+""",
     "backwards": """
 x = np.arange(40.0)
 for i in range(38, -1, -1):

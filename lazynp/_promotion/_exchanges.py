@@ -86,18 +86,33 @@ def fresh(statements: list[ast.stmt], known: set[str]) -> set[str]:
     runs such a round next, or has run it.
     """
     bound: set[str] = set()
-    seen: set[str] = set()
+    _follow(statements, bound, set())
+    return bound - known
+
+
+def _follow(statements: list[ast.stmt], bound: set[str], seen: set[str]) -> None:
+    """Add the names that the statements bind first to `bound`, and those they may read to `seen`."""
     for s in statements:
-        found = names(s)
         if any(isinstance(n, ast.Continue) for n in ast.walk(s)) or _leaves(s):
             break
-        seen |= found.loads
+        if isinstance(s, ast.For) and _has_items(s.iter):
+            seen |= names(s.iter).loads - bound
+            bound |= names(s.target).stores - seen
+            _follow(s.body, bound, seen)
+        found = names(s)
+        seen |= found.loads - bound
         if isinstance(s, (ast.Assign, ast.FunctionDef)):
             bound |= found.stores - seen
         elif isinstance(s, ast.AugAssign) and isinstance(s.target, ast.Name):
-            seen.add(s.target.id)
+            seen |= {s.target.id} - bound
         seen |= found.stores - bound
-    return bound - known
+
+
+def _has_items(e: ast.expr) -> bool:
+    """Whether a loop over it has a first round."""
+    return isinstance(e, (ast.Tuple, ast.List)) and bool(e.elts) and not isinstance(
+        e.elts[0], ast.Starred
+    )  # fmt: skip
 
 
 def renewed(statements: list[ast.stmt]) -> set[str]:

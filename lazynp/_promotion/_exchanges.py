@@ -91,7 +91,7 @@ def fresh(statements: list[ast.stmt], known: set[str]) -> set[str]:
 
 
 def _follow(statements: list[ast.stmt], bound: set[str], seen: set[str]) -> None:
-    """Add the names that the statements bind first to `bound`, and those they may read to `seen`."""
+    """Add the names that they bind first to `bound`, and those that they may read to `seen`."""
     for s in statements:
         if any(isinstance(n, ast.Continue) for n in ast.walk(s)) or _leaves(s):
             break

@@ -101,6 +101,12 @@ def _buffer(self: Array, flags: int) -> memoryview:
         raise
 
 
+def _released(self: Array, buffer: memoryview) -> None:
+    """Do nothing. If there were no such method, `numpy.frombuffer` would keep the array alone, and
+    its memory may be another by then.
+    """
+
+
 def _exported(self: Array, flags: int) -> memoryview:
     memory: Any = _memory.memory_to_write(_getframe(2), self)
     if memory is not None:
@@ -113,10 +119,7 @@ def _exported(self: Array, flags: int) -> memoryview:
         raise BufferError("the memory of a lazy array is read-only: use lazynp.writable")
     memory = _array(self)
     if not flags & _STRIDES:
-        memory = laid_out(held := memory, self)
-        if memory is not held and memory.flags.c_contiguous:
-            # `np.frombuffer` lets go of the buffer, and keeps the array
-            memory = _memory.pinned(self, memory)
+        memory = laid_out(memory, self)
         if not memory.flags.c_contiguous:
             raise ValueError("ndarray is not C-contiguous")
     try:
@@ -387,6 +390,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "__array__": _array,
     "__array_wrap__": _wrap,
     "__buffer__": in_front("lent_buffer", _buffer),
+    "__release_buffer__": _released,
     "__bytes__": lambda self: bytes(host_of(self)) if type(self) is Scalar else _tobytes(self),
     "__bool__": lambda self: bool(seen_of(self)),
     "__complex__": _complex,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import sys
 import types
@@ -99,6 +100,29 @@ def test_what_an_interface_lent_is_given_back_with_the_array() -> None:
     assert x.__array_interface__["shape"] == (3,) and len(_memory._pinned[key]) == 2
     del x
     assert key not in _memory._pinned
+
+
+@pytest.mark.skipif(
+    sys.version_info < (3, 12) and not BUILT, reason="Python 3.11 asks C types for buffers"
+)
+@pytest.mark.parametrize(
+    "made", [np.asarray, lambda x: np.ascontiguousarray(np.asfortranarray(x))], ids=["C", "F"]
+)
+def test_what_frombuffer_shows_outlives_the_value(made: Any) -> None:
+    """It keeps what it was given, and lets go of the buffer, unless a buffer is to be released."""
+
+    class Derived(np.ndarray):
+        pass
+
+    for kind in (np.ndarray, Derived):
+        x = made(numpy.arange(60_000).reshape(200, 300)).view(kind)
+        shown, hashed = numpy.frombuffer(x, numpy.int64), hashlib.sha1(x).digest()
+        before = shown.copy()
+        for step in (1, 2):
+            x[...] = np.asarray(numpy.zeros(x.shape, x.dtype)) if step == 1 else x[::-1].copy()
+            assert float(numpy.asarray(x).view(numpy.int64).sum()) == 0
+        others = [numpy.full(60_000, 7) for _ in range(8)]
+        assert (shown == before).all() and hashlib.sha1(shown).digest() == hashed and others
 
 
 @pytest.mark.skipif(

@@ -25,7 +25,11 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
     return failed;
 }
 
-static PyBufferProcs BUFFER = {.bf_getbuffer = get_buffer};
+/* Nothing is released. But of a type that releases nothing, `numpy.frombuffer` keeps the object
+   alone, and lets go of the buffer: the object's memory may be another by then. */
+static void keep_buffer(PyObject *Py_UNUSED(self), Py_buffer *Py_UNUSED(view)) {}
+
+static PyBufferProcs BUFFER = {.bf_getbuffer = get_buffer, .bf_releasebuffer = keep_buffer};
 
 static PyTypeObject BufferedType = {
     PyVarObject_HEAD_INIT(NULL, 0)

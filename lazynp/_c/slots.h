@@ -381,6 +381,8 @@ static int take_slots_of(int class, PyTypeObject *type)
         !take_slot((void **)&type->tp_as_sequence->sq_length, by_length, (void **)&slots.measured))
         slots.length[class] = NULL;
 #if PY_VERSION_HEX >= 0x030C0000
+    if (type->tp_as_buffer && type->tp_as_buffer->bf_releasebuffer)
+        type->tp_as_buffer->bf_releasebuffer = keep_buffer;
     if (class == 1 && type->tp_as_buffer)
         take_slot((void **)&type->tp_as_buffer->bf_getbuffer, by_buffer, (void **)&buffered);
 #endif

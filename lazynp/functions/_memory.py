@@ -198,28 +198,13 @@ def _array_interface(self: Array) -> dict[str, Any]:
     value = _lent(self)
     # with explicit strides, a reader does not take the array itself for a contiguous buffer
     interface = {**value.__array_interface__, "strides": value.strides}
-    pin(self, value)
+    if id(self) not in _pinned:
+        _pinned[id(self)] = []
+        weakref.finalize(self, _pinned.pop, id(self)).atexit = False
+    kept = _pinned[id(self)]
+    if all(v.__array_interface__["data"] != interface["data"] for v in kept[-1:]):
+        kept.append(value)
     return interface
-
-
-def pin(array: Array, memory: Any) -> None:
-    """Keep memory as long as the array."""
-    if id(array) not in _pinned:
-        _pinned[id(array)] = []
-        weakref.finalize(array, _pinned.pop, id(array)).atexit = False
-    kept, place = _pinned[id(array)], memory.__array_interface__["data"]
-    if all(v.__array_interface__["data"] != place for v in kept[-1:]):
-        kept.append(memory)
-
-
-def pinned(array: Array, memory: Any) -> Any:
-    """A copy of the array's memory, or the copy that is kept already, if nothing has changed."""
-    last: Any = _pinned.get(id(array), [None])[-1]
-    if last is not None and last.flags.c_contiguous and last.dtype == memory.dtype:
-        if last.tobytes() == memory.tobytes():
-            return last
-    pin(array, memory)
-    return memory
 
 
 def _dumps(self: Array) -> bytes:

@@ -34,7 +34,7 @@ from lazynp._promotion import (
     _watching,
 )
 from lazynp._promotion._expected import expected
-from lazynp.transforms.control import TooLong, front_of
+from lazynp.transforms.control import TooLong, _loops, front_of
 from tests import promotion_generator as generator, promotion_programs as programs
 from tests.promoting import front, promoting
 from tests.transforms.test_python_loops_errors import blocks
@@ -1053,3 +1053,28 @@ def test_generated_functions_give_what_numpy_gives(tmp_path_factory: Any, seed: 
             else:
                 numpy.testing.assert_allclose(a, b, rtol=1e-6, err_msg=told_)
     hot.restore()
+
+
+def _halves(x: Any, least: float) -> Any:
+    rounds = 0
+    while x > least:
+        x = x * 0.5
+        rounds += 1
+    return x, rounds
+
+
+def test_a_loop_that_may_never_end_is_left_to_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing interrupts a program; Ctrl-C ends Python's loop."""
+    monkeypatch.setattr(_loops, "_WORK", 1)  # as many rounds as `_FEW`
+    hot = front(_halves)
+
+    def rounds(count: int) -> Any:
+        return _halves(np.array([2.0**count])[0], 1.0)
+
+    for _ in range(4):
+        assert rounds(30) == (1.0, 30)
+    assert rounds(_loops._FEW - 1) == (1.0, 127)
+    assert hot.programs == 1 and not hot.whys
+    assert rounds(300) == (1.0, 300)
+    assert hot.whys == ["RuntimeError: a loop takes too long"]
+    assert rounds(300) == (1.0, 300)

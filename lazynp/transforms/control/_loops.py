@@ -14,6 +14,8 @@ from itertools import pairwise
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 from lazynp._array import Array, NDArray
 from lazynp._dimensions import sized
 from lazynp._positions import position
@@ -55,6 +57,9 @@ from lazynp.transforms.control._state import (
 )
 
 _PLAIN = 64  # rounds over anything but numbers and arrays, from which the limit counts
+# elements that all rounds of a loop of a hot function may pass on: it takes some seconds at most;
+# and as many as take the time that a round takes besides
+_WORK, _ROUND = 1 << 29, 16
 _FEW = 128  # in so many rounds, products of ints exceed 64 bits if they do at all
 
 
@@ -405,6 +410,27 @@ class Applied:
         self._body(self._item())
 
 
+def _ended(goes_on: Any, step: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """A loop of a hot function, which may never end. Nothing interrupts a program. So this one
+    fails after a second or more, and Python runs the call again, where Ctrl-C ends it.
+    """
+    elements = sum([getattr(x, "size", 1) for x in tree_flatten(given)[0]])
+    most = max(_WORK // (_ROUND + elements), _FEW)
+
+    def test(carried: tuple[dict[str, Any], Any]) -> Any:
+        going = goes_on(carried[0])
+        if going is False:
+            return False
+        return elementwise.logical_and(elementwise.less(carried[1], most), going)
+
+    def once_more(carried: tuple[dict[str, Any], Any]) -> tuple[dict[str, Any], Any]:
+        return step(carried[0]), elementwise.add(carried[1], 1)
+
+    results, rounds = looped(test, once_more, (given, np.int64(0)))
+    check_raised(elementwise.greater_equal(rounds, most), RuntimeError("a loop takes too long"))
+    return results
+
+
 def while_(
     test: Callable[[], Any], body: Callable[[], None], names: tuple[str, ...],
     written: tuple[str, ...], nested: bool, line: int, after: tuple[str, ...],
@@ -432,7 +458,8 @@ def while_(
 
     since = next(numbers)
     try:
-        results = _settled(carry, lambda given: looped(goes_on, step, given))
+        run = looped if session.strict is None else _ended
+        results = _settled(carry, lambda given: run(goes_on, step, given))
     except OtherType as why:
         raise CannotStage(f"{why}, in a loop on a traced condition") from None
     except Exchanged as exchanged:

@@ -858,7 +858,7 @@ def test_a_long_comprehension_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_explain_of_a_function_that_is_not_hot() -> None:
     assert str(np.explain(arguments)) == "arguments: runs in Python: it has not become hot"
-    with pytest.raises(TypeError, match="an Array is required, got int"):
+    with pytest.raises(TypeError, match="a lazy array or a function is required, got int"):
         np.explain(3)  # type: ignore[call-overload]
 
 

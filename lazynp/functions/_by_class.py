@@ -91,6 +91,8 @@ def is_bare(name: str) -> bool:
     """
     if name in METHODS or name in _PARTS_KEEPING or name in _LIKE_ANOTHER or name in _LIKE_EACH:
         return False
+    if name == "copy":  # unless `subok` is given, which the front sees
+        return True
     kinds = _KEEPING | _KEEPING_ANY | _ASKED_TO_KEEP.keys() | _REDUCING | _UFUNCS
     if name == "multi_dot" or name in kinds:
         return False

@@ -235,13 +235,11 @@ def test_what_needs_the_size_gets_it() -> None:
 
 def test_what_is_refused_says_so() -> None:
     x = np.arange(12.0)
+    text = "not known|broadcast|operands do not fit|mismatch in its core"
     for f in REFUSED:
-        with pytest.raises(
-            (TypeError, ValueError),
-            match="not known|broadcast|operands do not fit|mismatch in its core",
-        ):
+        with pytest.raises((TypeError, ValueError), match=text):
             jit(lambda x: fori_loop(0, 3, lambda k, s: s + f(x, k), 0.0))(x)  # noqa: B023
-        with pytest.raises(TypeError, match="another for each example"):
+        with pytest.raises((TypeError, ValueError), match=f"another for each example|{text}"):
             vmap(lambda k: f(x, k))(np.arange(3))  # noqa: B023
 
 

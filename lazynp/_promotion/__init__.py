@@ -2,7 +2,7 @@
 
 `_sampling` counts operations by the functions on the stack. A function in which many of them ran
 gets a `Promoted` in front of it (`_function`), which takes each call apart (`_given`, `_objects`).
-Once its calls have taken long enough (`_trials`), one runs in Python as before, and then again, on
+Once its calls have taken long enough (`_case`), one runs in Python as before, and then again, on
 copies of its arguments, as one program (`_program`, `_results`). If both agree in every result,
 type, written array and attribute (`_agreement`), and the program is faster, later calls with
 arguments like these run the program. Anything else that Python could notice forbids it: a function

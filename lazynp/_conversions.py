@@ -118,8 +118,9 @@ def _exported(self: Array, flags: int) -> memoryview:
     if flags & 1:  # PyBUF_WRITABLE
         raise BufferError("the memory of a lazy array is read-only: use lazynp.writable")
     memory = _array(self)
-    if not flags & _STRIDES:
+    if not flags & _STRIDES or not memory.flags.c_contiguous:
         memory = laid_out(memory, self)
+    if not flags & _STRIDES:
         if not memory.flags.c_contiguous:
             raise ValueError("ndarray is not C-contiguous")
     try:

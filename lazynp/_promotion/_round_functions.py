@@ -22,12 +22,12 @@ from lazynp._promotion._histories import (
 )
 from lazynp._promotion._items import AT, Items, bounded, counted
 from lazynp._promotion._loops import Loop
-from lazynp.transforms.control import copied, transplanted
+from lazynp.transforms.control import COUNT, copied, transplanted
 
 # parameters of the function: the first round, and that before which it ends; if it may stop, the
 # number of rounds
 FIRST, LAST = ".first", ".last"
-_ROUND, _COUNT, _GOES = ".round", ".count", ".goes"
+_ROUND, _GOES = ".round", ".goes"
 _NAME = "loop"
 
 
@@ -49,7 +49,7 @@ def rounds_function(
     more: list[ast.expr] = []
     if loop.stops:
         made = _stopping(loop, items, body)
-        more = [read(_COUNT), read(_GOES)]
+        more = [read(COUNT), read(_GOES)]
     else:
         assert items is not None
         made = [_counted(loop, items, body)]
@@ -114,15 +114,15 @@ def _stopping(loop: Loop, items: Items | None, body: list[ast.stmt]) -> list[ast
     goes: list[ast.expr] = [ast.UnaryOp(ast.Not(), read(STOP))]
     if loop.test is not None:
         goes.append(copied(loop.test))
-    counts: list[ast.stmt] = [store(_COUNT, counted(read(_COUNT), 1, 1))]
+    counts: list[ast.stmt] = [store(COUNT, counted(read(COUNT), 1, 1))]
     if items is not None:
-        value = counted(read(_COUNT), read(FIRST), items.step * len(loop.rounds))
+        value = counted(read(COUNT), read(FIRST), items.step * len(loop.rounds))
         value = bounded(value, *items.ends(len(loop.rounds)))
         counts.insert(0, ast.Assign([_target(loop, items)], value))
-    left = ast.Compare(read(_COUNT), [ast.Lt()], [read(LAST)])
+    left = ast.Compare(read(COUNT), [ast.Lt()], [read(LAST)])
     test = ast.BoolOp(ast.And(), [left, *copied(goes)])
     return [
-        store(_COUNT, ast.Constant(0)),
+        store(COUNT, ast.Constant(0)),
         store(STOP, ast.Constant(False)),
         ast.While(test, [*counts, *body], []),
         store(_GOES, goes[0] if loop.test is None else ast.BoolOp(ast.And(), goes)),

@@ -60,6 +60,7 @@ _PLAIN = 64  # rounds over anything but numbers and arrays, from which the limit
 # elements that all rounds of a loop of a hot function may pass on: it takes some seconds at most;
 # and as many as take the time that a round takes besides
 _WORK, _ROUND = 1 << 29, 16
+COUNT = ".count"  # the variable of a loop that ends after so many rounds
 _FEW = 128  # in so many rounds, products of ints exceed 64 bits if they do at all
 
 
@@ -458,7 +459,7 @@ def while_(
 
     since = next(numbers)
     try:
-        run = looped if session.strict is None else _ended
+        run = looped if session.strict is None or COUNT in names else _ended
         results = _settled(carry, lambda given: run(goes_on, step, given))
     except OtherType as why:
         raise CannotStage(f"{why}, in a loop on a traced condition") from None

@@ -120,9 +120,8 @@ def _exported(self: Array, flags: int) -> memoryview:
     memory = _array(self)
     if not flags & _STRIDES or not memory.flags.c_contiguous:
         memory = laid_out(memory, self)
-    if not flags & _STRIDES:
-        if not memory.flags.c_contiguous:
-            raise ValueError("ndarray is not C-contiguous")
+    if not flags & _STRIDES and not memory.flags.c_contiguous:
+        raise ValueError("ndarray is not C-contiguous")
     try:
         shown = memoryview(_untold(memory, flags))
         if not flags & _FORMAT or on_device(self.dtype) or _names(shown, self.dtype):

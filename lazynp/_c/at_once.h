@@ -82,47 +82,34 @@ static Way *way_of(PyObject *op)
     return it;
 }
 
-/* The result for NumPy's doubles and Python's floats, new. NULL without an error: there is another
-   operand. */
-static PyObject *double_by_loop(const Loop *it, PyObject *const *values, Py_ssize_t n)
+static inline int as_numpys_complex(PyObject *x, npy_cdouble *value)
 {
-    double numbers[OPERANDS];
-    char *at[OPERANDS] = {(char *)&numbers[0], (char *)&numbers[1], NULL};
-    npy_intp one = 1, strides[OPERANDS] = {0};
-    for (Py_ssize_t i = 0; i < n; i++) {
-        if (Py_TYPE(values[i]) == &PyDoubleArrType_Type)
-            numbers[i] = PyArrayScalar_VAL(values[i], Double);
-        else if (PyFloat_CheckExact(values[i]))
-            numbers[i] = PyFloat_AS_DOUBLE(values[i]);
-        else
-            return NULL;
-    }
-    at[n] = (char *)&numbers[2];
-    it->loop(at, &one, strides, it->data);
-    PyObject *new = PyArrayScalar_New(Double);
-    if (new)
-        PyArrayScalar_ASSIGN(new, Double, numbers[2]);
-    return new;
+    if (Py_TYPE(x) != &PyCDoubleArrType_Type)
+        return 0;
+    *value = PyArrayScalar_VAL(x, CDouble);
+    return 1;
 }
 
-/* The same for complex numbers of NumPy's. */
-static PyObject *complex_by_loop(const Loop *it, PyObject *const *values, Py_ssize_t n)
-{
-    npy_cdouble numbers[OPERANDS];
-    char *at[OPERANDS] = {(char *)&numbers[0], (char *)&numbers[1], NULL};
-    npy_intp one = 1, strides[OPERANDS] = {0};
-    for (Py_ssize_t i = 0; i < n; i++) {
-        if (Py_TYPE(values[i]) != &PyCDoubleArrType_Type)
-            return NULL;
-        numbers[i] = PyArrayScalar_VAL(values[i], CDouble);
+/* The result for numbers that `take` takes, new. NULL without an error: there is another operand. */
+#define BY_LOOP(name, Type, ctype, take)                                                           \
+    static PyObject *name(const Loop *it, PyObject *const *values, Py_ssize_t n)                   \
+    {                                                                                              \
+        ctype numbers[OPERANDS];                                                                   \
+        char *at[OPERANDS] = {(char *)&numbers[0], (char *)&numbers[1], NULL};                     \
+        npy_intp one = 1, strides[OPERANDS] = {0};                                                 \
+        for (Py_ssize_t i = 0; i < n; i++)                                                         \
+            if (!take(values[i], &numbers[i]))                                                     \
+                return NULL;                                                                       \
+        at[n] = (char *)&numbers[2];                                                               \
+        it->loop(at, &one, strides, it->data);                                                     \
+        PyObject *new = PyArrayScalar_New(Type);                                                   \
+        if (new)                                                                                   \
+            PyArrayScalar_ASSIGN(new, Type, numbers[2]);                                           \
+        return new;                                                                                \
     }
-    at[n] = (char *)&numbers[2];
-    it->loop(at, &one, strides, it->data);
-    PyObject *new = PyArrayScalar_New(CDouble);
-    if (new)
-        PyArrayScalar_ASSIGN(new, CDouble, numbers[2]);
-    return new;
-}
+BY_LOOP(double_by_loop, Double, double, as_double)
+BY_LOOP(complex_by_loop, CDouble, npy_cdouble, as_numpys_complex)
+#undef BY_LOOP
 
 /* The result for numbers alone, new. NULL without an error: the ufunc must do it. */
 static PyObject *number_by_loop(const Loop *it, PyObject *const *values, Py_ssize_t n)

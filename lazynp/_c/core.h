@@ -595,6 +595,18 @@ static PyObject *scalar(PyObject *value, PyObject *aval)
     return made;
 }
 
+/* A float64 of NumPy's or a float of Python's as a C number; whether it is one. */
+static inline int as_double(PyObject *x, double *value)
+{
+    if (Py_TYPE(x) == &PyDoubleArrType_Type)
+        *value = PyArrayScalar_VAL(x, Double);
+    else if (PyFloat_CheckExact(x))
+        *value = PyFloat_AS_DOUBLE(x);
+    else
+        return 0;
+    return 1;
+}
+
 /* Dead Scalars by NumPy's number of their type, each with its leaf and NumPy's number, for the next
    ones. The collector does not see them. */
 enum { NUMBER_TYPES = NPY_HALF + 1, NUMBERS_KEPT = 32 };

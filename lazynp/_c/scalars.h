@@ -35,17 +35,6 @@ static inline void forget_flags(void) { feclearexcept(FLAGS); }
 
 /* -- available scalars: `_scalars` ------------------------------------------------------------- */
 
-static inline int as_double(PyObject *x, double *value)
-{
-    if (Py_TYPE(x) == &PyDoubleArrType_Type)
-        *value = PyArrayScalar_VAL(x, Double);
-    else if (PyFloat_CheckExact(x))
-        *value = PyFloat_AS_DOUBLE(x);
-    else
-        return 0;
-    return 1;
-}
-
 static inline int as_int64(PyObject *x, npy_int64 *value)
 {
     int overflow = 0;

@@ -138,22 +138,13 @@ static inline int as_truth(PyObject *x, long long *value)
 /* Convert a number to a C complex number, if it fits. */
 static inline int as_complex(PyObject *x, npy_cdouble *value)
 {
-    double real = 0, imag = 0;
     long long integer;
-    if (PyComplex_CheckExact(x)) {
-        real = PyComplex_RealAsDouble(x);
-        imag = PyComplex_ImagAsDouble(x);
-    }
-    else if (Py_TYPE(x) == &PyCDoubleArrType_Type) {
-        *value = PyArrayScalar_VAL(x, CDouble);
+    if (as_exact_complex(x, value))
         return 1;
-    }
-    else if (as_integer(x, &integer) || as_truth(x, &integer))
-        real = (double)integer;
-    else if (!as_double(x, &real))
+    if (!as_integer(x, &integer) && !as_truth(x, &integer))
         return 0;
-    npy_csetreal(value, real);
-    npy_csetimag(value, imag);
+    npy_csetreal(value, (double)integer);
+    npy_csetimag(value, 0);
     return 1;
 }
 

@@ -60,11 +60,6 @@ class Budget:
 budget = Budget()
 
 
-def loading() -> float:
-    """Seconds that pass before jaxlib is loaded."""
-    return 0.0 if lowering.is_loaded() else LOADING
-
-
 def lost_to_python(compiling: float, call: float) -> float:
     """Of the seconds that the compiler takes, those that are lost to Python, for the program of a
     call. Long calls run loops: a program gains much there, and is worth some loss.
@@ -74,4 +69,4 @@ def lost_to_python(compiling: float, call: float) -> float:
     if call >= _LONG:
         return compiling * IN_BACKGROUND
     busy = _BUSY if lowering.cores() < _ENOUGH else 1
-    return compiling * busy * IN_BACKGROUND + loading()
+    return compiling * busy * IN_BACKGROUND + (0.0 if lowering.is_loaded() else LOADING)

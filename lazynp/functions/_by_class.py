@@ -184,9 +184,8 @@ def _in_place_of_copy(name: str, x: Any, *args: Any, **kwargs: Any) -> Any:
     return x
 
 
-_LARGEST_JOINED = (
-    2 * 512 * 512
-)  # elements times levels of lists, above which NumPy's `block` stores
+# elements times levels of lists: of more, NumPy's `block` stores the parts
+_LARGEST_JOINED = 2 * 512 * 512
 
 
 def _block(result: Any, arrays: Any) -> Any:

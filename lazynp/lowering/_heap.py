@@ -62,11 +62,9 @@ def _memory() -> int:
     """Bytes of the machine, or of the container."""
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for name in _LIMITS:
-        with (
-            suppress(OSError, ValueError),
-            open(name, encoding="ascii") as file,
-        ):  # "max" is no number
-            found.append(int(file.read()))
+        with suppress(OSError, ValueError):  # "max" is no number
+            with open(name, encoding="ascii") as file:
+                found.append(int(file.read()))
     return min(found)
 
 

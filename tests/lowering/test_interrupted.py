@@ -57,9 +57,12 @@ def test_the_process_ends_as_usual(after: float) -> None:
 
 
 def test_xla_is_not_left_in_the_middle() -> None:
-    """The exception comes at once, while a thread of ours waits for XLA to end."""
+    """The exception comes at once, while a thread of ours waits for XLA to end.
+
+    A busy machine may let XLA end before the main thread runs again; then another program follows.
+    """
     said = run("""
-        import signal, sys, time
+        import signal, time
         import lazynp as np, numpy
         from lazynp.lowering import _background
 
@@ -69,32 +72,35 @@ def test_xla_is_not_left_in_the_middle() -> None:
         def ring(*args):
             raise Rings
 
-        def compiling():
-            return [f for f in sys._current_frames().values() if f.f_code is inside]
-
-        float((np.ones(3) * 2).sum())
-        inside = _background._compile.__code__
-        signal.signal(signal.SIGALRM, ring)
-        x = np.array(numpy.arange(50.0))
-        for k in range(150):
-            x = np.sin(x * k) + np.roll(x, 1)
         begin = _background._compile
-        began = []
+        ended = []
 
         def interrupted(*args):
-            began.append(time.monotonic())
             signal.setitimer(signal.ITIMER_REAL, 0.02)
-            return begin(*args)
+            try:
+                return begin(*args)
+            finally:
+                ended.append(True)
 
-        _background._compile = interrupted
-        try:
-            x.tolist()
-        except Rings:
-            soon = time.monotonic() - began[0]
-        while_it_runs = len(compiling())
-        _background._compile = begin
-        while compiling():
-            time.sleep(0.01)
-        print(while_it_runs, soon < time.monotonic() - began[0], numpy.isfinite(x[3].item()))
+        float((np.ones(3) * 2).sum())
+        signal.signal(signal.SIGALRM, ring)
+        for tries in range(8):
+            ended.clear()
+            x = np.array(numpy.arange(50.0 + tries))
+            for k in range(150):
+                x = np.sin(x * k) + np.roll(x, 1)
+            _background._compile = interrupted
+            try:
+                x.tolist()
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                continue  # it never rang
+            except Rings:
+                while_it_runs = not ended
+            _background._compile = begin
+            while not ended:
+                time.sleep(0.01)
+            if while_it_runs:
+                break
+        print(while_it_runs, numpy.isfinite(x[3].item()))
     """)
-    assert said.split() == ["1", "True", "True"]
+    assert said.split() == ["True", "True"]

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _reference, _unit, lowering
+from lazynp import _blocks, _reference, _unit, lowering
 from lazynp._config import config
 from lazynp._form import Likeness, depth_first, drop_dead, outside_of, place_of, scan
 from lazynp._fronts import in_front
@@ -71,7 +71,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
     STATS.reference_runs += 1
     plan.tier = "reference"
     del leaves  # references that would keep operands from being reused
-    _reference.run(nodes, asked)
+    _blocks.run(nodes, asked)
     if verdict is not None:
         verdict.by_numpy(perf_counter() - begin)
     return plan
@@ -129,7 +129,7 @@ def by_reference(nodes: list[Node], asked: Node | None) -> None:
     STATS.reference_runs += 1
     if asked is not None and not any(n is asked for n in reversed(nodes)):
         _complete(nodes, asked)
-    _reference.run(nodes, asked)
+    _blocks.run(nodes, asked)
 
 
 def run_alone(nodes: list[Node], asked: Node, reason: Any) -> Plan | None:

@@ -48,7 +48,7 @@ class Op:
     __slots__ = (
         "primitive", "params", "ins", "explicit", "aval", "reference", "free", "host", "scalar",
         "bounds", "first_start", "reuses", "direct", "cost", "gain", "small",
-        "inplace", "sized",
+        "inplace", "sized", "blocked",
     )  # fmt: skip
 
     primitive: Rules
@@ -69,6 +69,7 @@ class Op:
     small: bool  # on its own, it gains no more than a flush costs, even if it has to copy
     sized: bool  # its types contain sizes that have no value: see `_sizes`
     direct: bool  # by reference, it needs only a call and a store of the result
+    blocked: bool  # by reference, large arrays may run block by block: see `_blocks`
 
     def __repr__(self) -> str:
         return f"{self.primitive.name}{self.ins} -> {self.aval}"
@@ -130,6 +131,7 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.small = op.gain <= _cost.CUT and not copies
     op.reuses = _reused(op)
     op.direct = not op.reuses and not op.free
+    op.blocked = primitive.kind == "elementwise" and not op.host and op.aval.nbytes >= _BLOCKED
     return op
 
 
@@ -143,7 +145,7 @@ def _without_values(op: Op, outs: tuple[Aval, ...]) -> Op:
     op.free = op.primitive.free
     op.reference, op.inplace = op.primitive.reference, None
     op.cost, op.gain = (0.0, 0.0, 0.0), math.inf
-    op.small = op.direct = False
+    op.small = op.direct = op.blocked = False
     op.reuses = ()
     return op
 
@@ -152,6 +154,8 @@ _FIRST_STARTS = {"slice": 1, "update_slice": 2, "add_slice": 2}
 
 # bytes: a program could do without smaller results that do not fit into memory
 _ABSURD = 1 << 43
+
+_BLOCKED = 1 << 23  # bytes: some smaller arrays stay in the last cache as a whole
 
 _COPIED = 1 << 18  # bytes: copying this much costs less than a flush
 
@@ -374,7 +378,7 @@ def _projection(avals: tuple[Aval, ...], index: int) -> Op:
 def _plain_op(primitive: Rules, params: Params, ins: tuple[Aval, ...], aval: Any) -> Op:
     op = Op()
     op.primitive, op.params, op.ins, op.explicit, op.aval = primitive, params, ins, ins, aval
-    op.free = op.host = op.small = op.sized = op.scalar = False
+    op.free = op.host = op.small = op.sized = op.scalar = op.blocked = False
     op.direct, op.reuses = True, ()
     op.bounds, op.first_start = None, len(ins)
     op.gain = 0.0

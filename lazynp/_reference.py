@@ -101,13 +101,17 @@ def keep_views(nodes: list[Node], here: set[int], more: int) -> bool:
     return kept
 
 
-def run(nodes: list[Node], asked: Node | None) -> None:
-    """Walk the nodes with NumPy. Each result is stored immediately, so an interruption loses
-    nothing. Each entry is dropped once done, so that a value is freed with its last use.
+Walk = Callable[[list[Node], Node | None], None]
+
+
+def run(nodes: list[Node], asked: Node | None, by: Walk | None = None) -> None:
+    """Walk the nodes with NumPy, `by` another function than `walk`. Each result is stored
+    immediately, so an interruption loses nothing. Each entry is dropped once done, so that a value
+    is freed with its last use.
     """
     drop_dead(nodes, asked)
     try:
-        quietly(_run_checked if config.debug_nans else _run, [nodes, asked])
+        quietly(_walk_checked if config.debug_nans else by or walk, [nodes, asked])
     except MemoryError:
         raise
     except Exception:
@@ -138,7 +142,7 @@ def without_readers(nodes: list[Node], failed: Node) -> list[Node]:
 _DIRECT = frozenset({np.ndarray, np.float64})  # what most values are: the others ask `operand`
 
 
-def _run(nodes: list[Node], asked: Node | None) -> None:
+def walk(nodes: list[Node], asked: Node | None) -> None:
     x = y = args = None
     try:
         for i, node in enumerate(nodes):
@@ -170,7 +174,7 @@ def _run(nodes: list[Node], asked: Node | None) -> None:
         nodes[:] = [n for n in nodes if n is not None]
 
 
-def _run_checked(nodes: list[Node], asked: Node | None) -> None:
+def _walk_checked(nodes: list[Node], asked: Node | None) -> None:
     """The same under `debug_nans`."""
     try:
         for i, node in enumerate(nodes):

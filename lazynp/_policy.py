@@ -21,7 +21,7 @@ _OFTEN = 3  # flushes at one place that make it a loop
 _LOOP = 64  # operations in such loops before the recorder becomes eager
 # Bytes that eager operations write before some of their rounds are recorded, to find a unit; and
 # where one was found before.
-_PATIENCE = 3e8
+_PATIENCE = 1e9
 _PATIENCE_AGAIN = 3e7
 _IMPATIENT = 4.0  # it grows by this factor if the rounds were not worth a program
 _CHOICES = 16  # results with a data-dependent shape, or visits by new programs

@@ -197,54 +197,8 @@ from lazynp.functions.ufuncs import (
     true_divide as true_divide,
     trunc as trunc,
 )
-from lazynp.transforms import (
-    ShapeDtype as ShapeDtype,
-    all_gather as all_gather,
-    all_to_all as all_to_all,
-    axis_index as axis_index,
-    axis_size as axis_size,
-    check_grads as check_grads,
-    checkpoint as checkpoint,
-    cond as cond,
-    custom_jvp as custom_jvp,
-    custom_vjp as custom_vjp,
-    debug_callback as debug_callback,
-    debug_nans as debug_nans,
-    debug_print as debug_print,
-    disable_jit as disable_jit,
-    eval_jaxpr as eval_jaxpr,
-    eval_shape as eval_shape,
-    fori_loop as fori_loop,
-    grad as grad,
-    hessian as hessian,
-    hvp as hvp,
-    jac_sparse as jac_sparse,
-    jacfwd as jacfwd,
-    jacrev as jacrev,
-    jit as jit,
-    jvp as jvp,
-    linear_transpose as linear_transpose,
-    linearize as linearize,
-    make_jaxpr as make_jaxpr,
-    map as map,
-    pmax as pmax,
-    pmean as pmean,
-    pmin as pmin,
-    ppermute as ppermute,
-    psum as psum,
-    psum_scatter as psum_scatter,
-    pure_callback as pure_callback,
-    scan as scan,
-    shard_map as shard_map,
-    stop_gradient as stop_gradient,
-    switch as switch,
-    value_and_grad as value_and_grad,
-    vjp as vjp,
-    vmap as vmap,
-    while_loop as while_loop,
-)
 
-if _TYPE_CHECKING:  # modules that are loaded when they are asked for: see `__getattr__`
+if _TYPE_CHECKING:  # what is loaded when it is asked for: see `__getattr__`
     from lazynp import (
         array_api as array_api,
         char as char,
@@ -260,6 +214,52 @@ if _TYPE_CHECKING:  # modules that are loaded when they are asked for: see `__ge
         testing as testing,
         typing as typing,
     )
+    from lazynp.transforms import (
+        ShapeDtype as ShapeDtype,
+        all_gather as all_gather,
+        all_to_all as all_to_all,
+        axis_index as axis_index,
+        axis_size as axis_size,
+        check_grads as check_grads,
+        checkpoint as checkpoint,
+        cond as cond,
+        custom_jvp as custom_jvp,
+        custom_vjp as custom_vjp,
+        debug_callback as debug_callback,
+        debug_nans as debug_nans,
+        debug_print as debug_print,
+        disable_jit as disable_jit,
+        eval_jaxpr as eval_jaxpr,
+        eval_shape as eval_shape,
+        fori_loop as fori_loop,
+        grad as grad,
+        hessian as hessian,
+        hvp as hvp,
+        jac_sparse as jac_sparse,
+        jacfwd as jacfwd,
+        jacrev as jacrev,
+        jit as jit,
+        jvp as jvp,
+        linear_transpose as linear_transpose,
+        linearize as linearize,
+        make_jaxpr as make_jaxpr,
+        map as map,
+        pmax as pmax,
+        pmean as pmean,
+        pmin as pmin,
+        ppermute as ppermute,
+        psum as psum,
+        psum_scatter as psum_scatter,
+        pure_callback as pure_callback,
+        scan as scan,
+        shard_map as shard_map,
+        stop_gradient as stop_gradient,
+        switch as switch,
+        value_and_grad as value_and_grad,
+        vjp as vjp,
+        vmap as vmap,
+        while_loop as while_loop,
+    )
 
 ndarray = _NDArray
 block_until_ready = materialize  # JAX's name
@@ -274,12 +274,19 @@ _MODULES = frozenset({
     "special", "strings", "testing", "typing",
 })  # fmt: skip
 
+_TRANSFORMS = frozenset(transforms.__all__) - {"DBIdx", "InDBIdx", "OutDBIdx", *globals()}
+transforms.when_loaded.append(
+    lambda names: globals().update({name: names[name] for name in _TRANSFORMS})
+)
+
 
 def __getattr__(name):
-    """Modules that are loaded when they are asked for, here or by NumPy (`f2py`), and NumPy's
-    private names."""
+    """Modules and transformations that are loaded when they are asked for, here or by NumPy
+    (`f2py`), and NumPy's private names."""
     if name in _MODULES:
         return _import_module(f"lazynp.{name}")
+    if name in _TRANSFORMS:
+        return getattr(transforms, name)
     try:
         return getattr(_numpy, name)
     except AttributeError as error:  # NumPy's message for removed names says what to use
@@ -304,7 +311,7 @@ _bind_dtypes_in(globals())
 
 
 def __dir__():
-    return sorted({*globals(), *_MODULES})
+    return sorted({*globals(), *_MODULES, *_TRANSFORMS})
 
 
 _set_aside(getattr(_fastpath, "track_again", None))

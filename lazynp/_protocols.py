@@ -66,7 +66,7 @@ from lazynp.functions._ufunc import ufunc
 from lazynp.functions._vectorized import python_function
 from lazynp.functions._with_size import function_again, ufunc_again, with_size
 from lazynp.functions.functional import room_of
-from lazynp.transforms.control._state import window_makers
+from lazynp.transforms import window_makers
 
 _ROOMS = (
     ufuncs, creation, manipulation, indexing, products, reductions, rounding, sorting,

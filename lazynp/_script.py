@@ -18,11 +18,11 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from lazynp import _promotion
 from lazynp._dataclass import dataclass, field
 from lazynp._flush import on_force
 from lazynp._plan import STATS
 from lazynp._positions import position
-from lazynp._promotion import all_told, derivatives, fronts, taken
 from lazynp._recorder import user_position
 from lazynp.functions._host import on_host_call
 
@@ -158,21 +158,29 @@ class Report:
         if self.lines:
             parts.append("lazynp: lines that needed values:")
             parts += [f"  {count:6}  {line}" for line, count in self.lines.most_common(20)]
-        hot = fronts()
-        if hot:
-            parts.append("lazynp: hot functions:")
-            parts += [f"  {line}" for f in hot for line in f.explained().splitlines()]
-        called = [d for d in derivatives.values() if d.programs or d.whys]
-        if called:
-            parts.append("lazynp: derivatives that were called again and again:")
-            parts += [f"  {line}" for d in called for line in d.explained().splitlines()]
-        if taken:
-            parts.append("lazynp: long loops:")
-            parts += [f"  {line}" for line in all_told(taken)]
+        if _promotion.is_loaded():
+            parts += _promoted()
         return "\n".join(parts)
 
     def print(self, file: TextIO | None = None) -> None:
         print(self, file=file or sys.stderr)
+
+
+def _promoted() -> list[str]:
+    """What became of hot functions and loops."""
+    parts = []
+    hot = _promotion.fronts()
+    if hot:
+        parts.append("lazynp: hot functions:")
+        parts += [f"  {line}" for f in hot for line in f.explained().splitlines()]
+    called = [d for d in _promotion.derivatives.values() if d.programs or d.whys]
+    if called:
+        parts.append("lazynp: derivatives that were called again and again:")
+        parts += [f"  {line}" for d in called for line in d.explained().splitlines()]
+    if _promotion.taken:
+        parts.append("lazynp: long loops:")
+        parts += [f"  {line}" for line in _promotion.all_told(_promotion.taken)]
+    return parts
 
 
 def _most(counts: Counter[str]) -> str:

@@ -8,6 +8,7 @@ round to the next is carried. Python scalars and indices that change are rows of
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import chain
 from time import perf_counter
 from typing import Any
@@ -48,6 +49,7 @@ class Looping:
 
 
 _looping: list[Looping] = []
+loaders: list[Callable[[], None]] = []  # load the module that installs it
 
 
 def install(looping: Looping) -> None:
@@ -390,6 +392,8 @@ class _Program:
         unit.plan.jaxpr = self.jaxpr
 
     def _looped(self, body: Jaxpr, leaves: list[Var], rows: list[Var]) -> Jaxpr:
+        if not _looping:
+            loaders[0]()
         tools = _looping[0]
         count = aval_of((), np.dtype(np.int64))
         stop, place = Var(count), Var(count)

@@ -58,6 +58,80 @@ def test_an_import_loads_nothing_heavy() -> None:
     assert run(NUMPYS + "    import lazynp\n" + AFTER) == ""
 
 
+def test_an_import_loads_no_transformations() -> None:
+    """Nor does what needs none of them: whole arrays in the lines of a module."""
+    run("""
+        import sys
+        import lazynp as np
+
+        def loaded():
+            rooms = "lazynp.transforms.", "lazynp._promotion."
+            return [m for m in sys.modules if m.startswith(rooms)]
+
+        assert {"grad", "jit", "vmap", "scan"} <= set(dir(np))
+        x = np.linspace(0.0, 1.0, 1 << 21).reshape(512, -1)
+        y = np.exp(-x) * np.sin(x) + x.mean(axis=0)
+        y[y > 0.5] *= 2
+        u, s, v = np.linalg.svd(y[:5, :5])
+        print(np.linalg.det(y[:3, :3]) + s.sum() + float(y.sum()) + np.polyval([1, 2], 3.0))
+        print(np.percentile(y, 5), np.unique(np.round(x, 1)).size, np.sort(y, axis=0)[3, 3])
+        assert loaded() == [], loaded()
+        assert np.grad(lambda x: x * x)(3.0) == 6.0
+        assert vars(np)["grad"] is np.transforms.grad is np.grad and len(loaded()) > 100
+        try:
+            np.transforms.nothing
+        except AttributeError as error:
+            assert str(error) == "module 'lazynp.transforms' has no attribute 'nothing'"
+    """)
+
+
+@pytest.mark.parametrize("first", ["from lazynp.transforms import grad", "from lazynp import grad"])
+def test_transformations_by_name(first: str) -> None:
+    assert run(f"    {first}\n    print(grad(lambda x: x * x)(3.0))") == "6.0"
+
+
+HOT = """
+    import sys
+    import lazynp as np
+
+    def step(x):
+        for i in range(4):
+            x = x * 0.5 + 1.0
+        return x
+
+    def main():
+        x = np.ones(3)
+        for i in range({rounds}):
+            x = step(x)
+        return x
+
+    print(main().tolist(), "lazynp.transforms._jit" in sys.modules, end=" ")
+    print("lazynp._promotion._function" in sys.modules, end="")
+"""
+
+
+@pytest.mark.parametrize(("rounds", "loads"), [(100, False), (30_000, True)])
+def test_hot_functions_load_them(rounds: int, loads: bool) -> None:
+    """Ticks that come before are not counted."""
+    assert run(HOT.format(rounds=rounds)) == f"[2.0, 2.0, 2.0] {loads} {loads}"
+
+
+def test_rounds_of_a_loop_load_what_they_need() -> None:
+    """Their programs have loops, which are primitives of the transformations."""
+    program = """
+        import sys
+        import lazynp as np
+        x = np.zeros(2000)
+        for i in range(300):
+            x = x * 0.5 + 1.0
+            x = x - 0.25 * x
+        before = [f"lazynp.{m}" in sys.modules for m in ("transforms._loops", "_promotion._all")]
+        print(round(float(x[0]), 12), np.stats().compiles > 0, *before)
+    """
+    assert run(program, policy="compiled") == "1.2 True True True"
+    assert run(program) == "1.2 False False False"
+
+
 @pytest.mark.parametrize("policy", ["adaptive", "reference"])
 def test_small_work_loads_nothing_heavy(policy: str, tmp_path: os.PathLike[str]) -> None:
     program = NUMPYS + EAGER.format(module="lazynp") + AFTER

@@ -11,15 +11,71 @@ that changes other objects, prints, draws random numbers or reads what changes b
 
 Calls of derivatives are tried in the same way (`_derived`, `_calls`). A long one ends in the midst,
 once its program is there (`_giving_way`).
+
+All of this is loaded with the transformations, which it needs: by the first of them that is used,
+or after so many ticks that a function or a loop may become hot.
 """
 
-from lazynp._promotion._derived import derivatives
-from lazynp._promotion._function import Promoted, fronts, promote
-from lazynp._promotion._giving_way import ticked as ticked_in_derivative
-from lazynp._promotion._sampling import ticked
-from lazynp._promotion._taken import all_told, taken
+import dis
+import inspect
+from importlib import import_module
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from lazynp import transforms
+from lazynp._config import config
 from lazynp._recorder import tick_observers
 
-tick_observers += [ticked, ticked_in_derivative]
+if TYPE_CHECKING:
+    from lazynp._promotion._all import (
+        Promoted,
+        all_told,
+        derivatives,
+        fronts,
+        promote,
+        taken,
+    )
 
 __all__ = ["Promoted", "all_told", "derivatives", "fronts", "promote", "taken"]
+
+_TICKS = 64  # before these, nothing has run for long
+_LOOPS = frozenset(n for name, n in dis.opmap.items() if name.startswith("JUMP_BACKWARD"))
+
+
+class _Ticks:
+    count = 0
+
+
+def is_loaded() -> bool:
+    return "taken" in globals()
+
+
+def _waiting(frame: FrameType | None) -> None:
+    """A tick, as long as nothing is loaded."""
+    _Ticks.count += 1
+    if _Ticks.count < _TICKS or not config.promotion or config.execution != "adaptive":
+        return
+    while frame is not None:
+        code = frame.f_code
+        if code.co_flags & inspect.CO_NEWLOCALS or not _LOOPS.isdisjoint(code.co_code[::2]):
+            transforms.load()
+            return
+        frame = frame.f_back
+
+
+def _load(names: dict[str, Any]) -> None:
+    everything = import_module("lazynp._promotion._all")
+    globals().update({name: getattr(everything, name) for name in __all__})
+    if _waiting in tick_observers:
+        tick_observers.remove(_waiting)
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__ and not is_loaded():
+        transforms.load()
+        return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+tick_observers.append(_waiting)
+transforms.when_loaded.append(_load)

@@ -11,16 +11,18 @@ matrix is diagonal but for rounding, so little cancels.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from lazynp import transforms
 from lazynp._array import Array
 from lazynp.functions import products
 from lazynp.functions._matrices import adjoint, identity, swapped
 from lazynp.functions._operands import plain
 from lazynp.primitives import elementwise, linear_algebra, reduction, shaping
-from lazynp.transforms import cond, custom_jvp, fori_loop, jit, jvp, stop_gradient, vjp
 
 
 def determinant(a: Array) -> Array:
@@ -29,10 +31,23 @@ def determinant(a: Array) -> Array:
     return elementwise.multiply(sign, elementwise.exp(log))
 
 
-@custom_jvp
-def differentiable(a: Any) -> Any:
+def _at_first_use(make: Callable[[], Any]) -> Callable[..., Any]:
+    """The function that `make` gives: an import loads no transformations."""
+    made = functools.cache(make)
+
+    @functools.wraps(make)
+    def call(*args: Any) -> Any:
+        return made()(*args)
+
+    return call
+
+
+@_at_first_use
+def differentiable() -> Any:
     """`determinant` with a derivative, for matrices that are not empty."""
-    return determinant(plain(a))
+    made = transforms.custom_jvp(lambda a: determinant(plain(a)))
+    made.defjvp(_differentiable_jvp)
+    return made
 
 
 def _differentiable_jvp(primals: Any, tangents: Any) -> Any:
@@ -40,41 +55,47 @@ def _differentiable_jvp(primals: Any, tangents: Any) -> Any:
     return differentiable(primals[0]), reduction.reduce_sum(terms, axes=_last_two(terms))
 
 
-differentiable.defjvp(_differentiable_jvp)
-
-
-@custom_jvp
-def cofactors(a: Any) -> Any:
+@_at_first_use
+def cofactors() -> Any:
     """The derivative of the determinant with respect to each element."""
-    return _cofactors(plain(a))
+    made = transforms.custom_jvp(lambda a: _cofactors(plain(a)))
+    made.defjvp(_cofactors_jvp)
+    return made
 
 
 def _cofactors_jvp(primals: Any, tangents: Any) -> Any:
     return cofactors(primals[0]), _second(primals[0], tangents[0])
 
 
-cofactors.defjvp(_cofactors_jvp)
+@_at_first_use
+def _cofactors() -> Any:
+    return transforms.jit(_by_condition)  # so that the branches are traced once for each shape
 
 
-@jit  # jitted so that the branches are traced once for each shape
-def _cofactors(a: Array) -> Any:
+def _by_condition(a: Array) -> Any:
     singular = _singular(a)
     invertible = _invertible(singular, a)
-    return cond(_any(singular), lambda: _by_singular_values(a), lambda: _by_inverse(invertible))
+    return transforms.cond(
+        _any(singular), lambda: _by_singular_values(a), lambda: _by_inverse(invertible)
+    )
 
 
-@jit
-def _second(a: Array, e: Array) -> Any:
+@_at_first_use
+def _second() -> Any:
+    return transforms.jit(_second_by_condition)
+
+
+def _second_by_condition(a: Array, e: Array) -> Any:
     """The derivative of the cofactors in the direction e. By the inverse, it loses as many digits
     as the condition number has, and the third derivative twice as many.
     """
     singular = _singular(a)
     invertible = _invertible(singular, a)
     far = elementwise.greater(_condition(invertible), float(np.finfo(a.dtype).eps) ** -0.25)
-    return cond(
+    return transforms.cond(
         _any(elementwise.logical_or(singular, far)),
         lambda: _second_by_products(a, e),
-        lambda: jvp(_by_inverse, (invertible,), (e,))[1],
+        lambda: transforms.jvp(_by_inverse, (invertible,), (e,))[1],
     )
 
 
@@ -93,7 +114,7 @@ def _invertible(singular: Array, a: Array) -> Array:
 
 def _condition(a: Array) -> Array:
     """About the condition number, of each matrix."""
-    a = stop_gradient(a)
+    a = transforms.stop_gradient(a)
     inverse, _ = linear_algebra.solve(a, identity(a.shape, a.dtype))
     sizes = [reduction.reduce_max(elementwise.absolute(x), axes=_last_two(x)) for x in (a, inverse)]
     return elementwise.multiply(*sizes)
@@ -111,14 +132,14 @@ def _by_singular_values(a: Array) -> Array:
 
 def _second_by_products(a: Array, e: Array) -> Any:
     """By all derivatives of a polynomial, with unitary matrices that are constants."""
-    u, _, vh, turn = map(stop_gradient, _factors(stop_gradient(a)))
+    u, _, vh, turn = map(transforms.stop_gradient, _factors(transforms.stop_gradient(a)))
     one = shaping.full(1, shape=a.shape[:-2], dtype=a.dtype)
 
     def determinants(a: Any) -> Any:
         b = products.matmul(products.matmul(adjoint(u), a), adjoint(vh))
         return elementwise.multiply(turn, _by_products(b))
 
-    return jvp(lambda a: vjp(determinants, a)[1](one)[0], (a,), (e,))[1]
+    return transforms.jvp(lambda a: transforms.vjp(determinants, a)[1](one)[0], (a,), (e,))[1]
 
 
 def _by_products(a: Array) -> Array:
@@ -138,7 +159,7 @@ def _by_products(a: Array) -> Array:
         kept = elementwise.subtract(upper, elementwise.multiply(_rows(below, a), eye))
         return products.matmul(kept, a)
 
-    out = fori_loop(0, n - 1, mu_times_a, a)[..., 0, 0]
+    out = transforms.fori_loop(0, n - 1, mu_times_a, a)[..., 0, 0]
     return elementwise.negative(out) if n % 2 == 0 else out
 
 

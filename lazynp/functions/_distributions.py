@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import transforms
 from lazynp._array import Array
 from lazynp.functions import linear_algebra, reductions, sorting, special, ufuncs
 from lazynp.functions._arguments import shape_argument
@@ -22,7 +23,6 @@ from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_
 from lazynp.functions.indexing import take_along_axis, where
 from lazynp.functions.manipulation import moveaxis, ravel, reshape
 from lazynp.primitives import shaping
-from lazynp.transforms import scan, stop_gradient, while_loop
 
 _F64, _I64, _U64 = np.dtype("f8"), np.dtype("i8"), np.dtype("u8")
 _FEW = 10  # expected value below which we step through the probabilities one by one
@@ -50,7 +50,7 @@ def accepted(key: Any, shape: tuple[int, ...], dtype: Any, propose: Any) -> Arra
 
     none = shaping.full(False, shape=shape, dtype=np.dtype(bool))
     start = (as_array(np.int64(0)), none, shaping.full(0, shape=shape, dtype=np.dtype(dtype)))
-    return while_loop(again, draw, start)[2]
+    return transforms.while_loop(again, draw, start)[2]
 
 
 def from_mode(u: Array, mode: Array, at_mode: Array, up: Any, down: Any) -> Array:
@@ -77,12 +77,12 @@ def from_mode(u: Array, mode: Array, at_mode: Array, up: Any, down: Any) -> Arra
         return left, found, k, p, j, q
 
     start = (u - at_mode, mode, mode, at_mode, mode, at_mode)
-    return while_loop(again, step, start)[1]
+    return transforms.while_loop(again, step, start)[1]
 
 
 def _parameters(shape: tuple[int, ...], *values: Any) -> list[Array]:
     """The parameters in the shape of the samples, as constants for derivatives."""
-    arrays = [cast(stop_gradient(as_array(v)), _F64) for v in values]
+    arrays = [cast(transforms.stop_gradient(as_array(v)), _F64) for v in values]
     return [plain(broadcast(a, shape)) for a in arrays]
 
 
@@ -344,7 +344,7 @@ class Distributions:
         """Samples of shape (*shape, *alpha.shape); each sums to 1 along the last axis."""
         alpha = as_array(alpha)
         size = (*shape_argument(shape), *alpha.shape)
-        a = plain(broadcast(cast(stop_gradient(alpha), dtype), size))
+        a = plain(broadcast(cast(transforms.stop_gradient(alpha), dtype), size))
         first, second = self.split()
         # draw with shape a + 1 and scale down in logarithms, because small values would all be zero
         sizes = log(first.gamma(a + 1.0, size, dtype=dtype)) + log(second._open(size, dtype)) / a
@@ -373,7 +373,7 @@ class Distributions:
 
     def multinomial(self, n: Any, pvals: Any, shape: Any = ()) -> Any:
         """Samples of shape (*shape, k) for k probabilities, by one binomial after another."""
-        p = cast(stop_gradient(as_array(pvals)), _F64)
+        p = cast(transforms.stop_gradient(as_array(pvals)), _F64)
         # the probability of this category and all later ones
         rest = ufuncs.subtract(1.0, reductions.cumsum(p, axis=-1)) + p
         chance = ufuncs.minimum(p / ufuncs.maximum(rest, 1e-300), 1.0)
@@ -387,7 +387,7 @@ class Distributions:
             return left - now, now
 
         start = plain(broadcast(cast(as_array(n), _I64), size))
-        _, counts = scan(step, start, (self.split(p.shape[-1]), moveaxis(chance, -1, 0)))
+        _, counts = transforms.scan(step, start, (self.split(p.shape[-1]), moveaxis(chance, -1, 0)))
         return moveaxis(counts, 0, -1)
 
     def multivariate_hypergeometric(self, colors: Any, nsample: Any, shape: Any = ()) -> Any:
@@ -402,7 +402,7 @@ class Distributions:
             return left - now, now
 
         start = plain(broadcast(cast(as_array(nsample), _I64), size))
-        _, counts = scan(step, start, (self.split(k), colors, later))
+        _, counts = transforms.scan(step, start, (self.split(k), colors, later))
         return moveaxis(counts, 0, -1)
 
     def permuted(self, x: Any, axis: Any = None) -> Any:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import transforms
 from lazynp._array import Array
 from lazynp._dimensions import as_operand, require_some
 from lazynp.functions._operands import as_array, broadcast, cast, plain
 from lazynp.functions._reduce import NO_IDENTITY, NO_VALUE
 from lazynp.primitives import elementwise, shaping
-from lazynp.transforms import fori_loop, scan
 
 Function = Callable[..., Any]
 
@@ -70,7 +70,7 @@ def _folded(
         new = cast(plain(function(total, item(x, axis, i))), x.dtype)
         return new if chosen is None else elementwise.select(item(chosen, axis, i), new, total)
 
-    return plain(fori_loop(low, n, more, plain(first)))
+    return plain(transforms.fori_loop(low, n, more, plain(first)))
 
 
 def fold_along_size(function: Function, x: Array, axis: int) -> Array:
@@ -88,6 +88,6 @@ def fold_along_size(function: Function, x: Array, axis: int) -> Array:
         return new, new
 
     places = shaping.iota(shape=(n,), axis=0, dtype=np.dtype(np.int64))
-    _, found = scan(more, nothing, (places, rows))
+    _, found = transforms.scan(more, nothing, (places, rows))
     back = tuple([order.index(a) for a in range(x.ndim)])
     return shaping.transpose(plain(found), permutation=back)

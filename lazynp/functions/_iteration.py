@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _views
+from lazynp import _views, transforms
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._dimensions import require_all
 from lazynp._extents import product
@@ -23,7 +23,6 @@ from lazynp.functions._joining import stack
 from lazynp.functions._nested import all_known
 from lazynp.functions._operands import as_array, cast, plain
 from lazynp.primitives import shaping
-from lazynp.transforms import vmap
 
 ndindex = np.ndindex
 
@@ -408,7 +407,7 @@ def apply_along_axis(
     require_all([n - 1 for n in shape], lambda _: empty, None)
     if sized(shape):
         every = shaping.reshape(plain(rows), shape=(product(shape), rows.shape[-1]))
-        table = plain(vmap(lambda row: func1d(row, *args, **kwargs))(every))
+        table = plain(transforms.vmap(lambda row: func1d(row, *args, **kwargs))(every))
     else:
         results = [
             as_array(func1d(_getset.getitem(rows, (*index, ...)), *args, **kwargs))

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import transforms
 from lazynp._array import Array
 from lazynp._dimensions import as_operand
 from lazynp.functions._checks import refuse
 from lazynp.functions._operands import broadcast, plain
 from lazynp.functions._reduce import Reduction
 from lazynp.primitives import elementwise as e, indexing, reduction, shaping
-from lazynp.transforms import cond
 
 _INT64 = np.dtype(np.int64)
 _SCATTERS = {"add", "multiply", "minimum", "maximum"}
@@ -37,7 +37,7 @@ def reduceat_later(row: Reduction, x: Array, starts: Array, axis: int) -> Array:
     else:
         behind = e.less(starts, stops)
         found = plain(
-            cond(
+            transforms.cond(
                 reduction.reduce_and(behind, axes=(0,)),
                 lambda *a: _in_one_pass(row, *a[:2]),
                 lambda *a: _by_table(row, *a),

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import transforms
 from lazynp._array import Array
 from lazynp._extents import product
 from lazynp._sizes import is_size
 from lazynp.functions import ufuncs
 from lazynp.functions._operands import plain
 from lazynp.primitives import elementwise, indexing as gathers, reduction, shaping, sorting
-from lazynp.transforms import fori_loop, stop_gradient
 
 _INT64 = np.dtype(np.int64)
 _MOST_KEYS = 8  # of one sort: the compilation of a comparison grows with them
@@ -21,7 +21,7 @@ _MOST_KEYS = 8  # of one sort: the compilation of a comparison grows with them
 def order_of_rows(x: Array) -> Array:
     """The stable order of the subarrays along the first axis. Their first elements count first."""
     n, m = x.aval.shape[0], product(x.aval.shape[1:])
-    rows = plain(stop_gradient(shaping.reshape(x, shape=(n, m))))
+    rows = plain(transforms.stop_gradient(shaping.reshape(x, shape=(n, m))))
     places = shaping.iota(shape=(n,), axis=0, dtype=_INT64)
     if is_size(m) or m > _MOST_KEYS:
         columns = shaping.transpose(rows, permutation=(1, 0))
@@ -32,7 +32,7 @@ def order_of_rows(x: Array) -> Array:
             found = sorting.argsort(gathers.take(column, plain(order), axes=(0,)), axis=0)
             return gathers.take(plain(order), found, axes=(0,))
 
-        return plain(fori_loop(0, m, later, places))
+        return plain(transforms.fori_loop(0, m, later, places))
     keys = [
         shaping.reshape(
             shaping.slice(rows, i, axes=(1,), sizes=(1,), strides=(1,), shape=(n, 1)), shape=(n,)

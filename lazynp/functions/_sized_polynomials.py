@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import transforms
 from lazynp._array import Array
 from lazynp._dimensions import as_operand, length_of, require_some
 from lazynp._sizes import largest, smallest
@@ -14,7 +15,6 @@ from lazynp.functions._fold import item, part
 from lazynp.functions._operands import as_array, broadcast, cast, plain
 from lazynp.functions.creation import zeros
 from lazynp.primitives import elementwise, indexing, shaping
-from lazynp.transforms import fori_loop
 
 _INT64 = np.dtype(np.int64)
 
@@ -31,7 +31,7 @@ def from_zeros(zeros_: Array) -> Array:
         before = shaping.pad(part(made, 0, 0, n), 0, low=(1,), high=(0,), interior=(0,))
         return plain(ufuncs.subtract(made, ufuncs.multiply(item(zeros_, 0, k), before)))
 
-    return plain(fori_loop(0, n, more, start))
+    return plain(transforms.fori_loop(0, n, more, start))
 
 
 def divided(u: Array, v: Array) -> tuple[Array, Array]:
@@ -52,7 +52,7 @@ def divided(u: Array, v: Array) -> tuple[Array, Array]:
         done = _put(done, k, d, 1, add=False)
         return done, _put(rest, k, ufuncs.negative(ufuncs.multiply(d, v)), n, add=True)
 
-    quotient, rest = fori_loop(0, steps, more, (quotient, u))
+    quotient, rest = transforms.fori_loop(0, steps, more, (quotient, u))
     first = largest(smallest(m - 1, steps), 0)
     return quotient, part(plain(rest), 0, first, m)
 

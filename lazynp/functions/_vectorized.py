@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import transforms
 from lazynp._array import Array
 from lazynp._fronts import unbound
 from lazynp._memo import Memo
@@ -20,7 +21,6 @@ from lazynp.functions._rebound import transforming
 from lazynp.functions._subclass import mapped_in_class
 from lazynp.functions.creation import empty
 from lazynp.functions.manipulation import broadcast_to, reshape, stack
-from lazynp.transforms import vmap
 
 
 class vectorize(np.vectorize):
@@ -141,7 +141,7 @@ def _named(sizes: dict[str, int], shape: tuple[int, ...], core: tuple[str, ...])
 def _all(func: Callable[..., Any], flat: list[Array], given: list[Array], count: int) -> Any:
     """Apply the function to all elements, on axis 0."""
     try:
-        return vmap(func)(*flat)
+        return transforms.vmap(func)(*flat)
     except TypeError:
         if not all(knowable(a._read()) for a in given):
             raise

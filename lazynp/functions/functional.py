@@ -20,7 +20,7 @@ from lazynp._tree import register_alike, show, tree_flatten, tree_unflatten
 from lazynp.functions._operands import as_array
 from lazynp.functions.creation import zeros
 from lazynp.functions.manipulation import flip, moveaxis
-from lazynp.transforms.control import wrappers
+from lazynp.transforms import wrappers
 
 # -- associative_scan ------------------------------------------------------------------------------
 

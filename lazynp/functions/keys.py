@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import transforms
 from lazynp._array import Array, from_host, new_array
 from lazynp._tree import register_pytree_node
 from lazynp.functions import sorting, ufuncs
@@ -28,7 +29,6 @@ from lazynp.functions.manipulation import concatenate, reshape
 from lazynp.functions.reductions import argmax, cumsum
 from lazynp.functions.sorting import searchsorted
 from lazynp.primitives import random, shaping
-from lazynp.transforms import stop_gradient
 
 _U32, _U64, _F64 = np.dtype("u4"), np.dtype("u8"), np.dtype("f8")
 _BITS, _SPLIT, _FOLD = range(3)  # streams: the purpose that a key is used for
@@ -173,7 +173,7 @@ class Key(Distributions):
     def gamma(self, a: Any, shape: Any = (), scale: Any = 1.0, dtype: Any = float) -> Any:
         """Gamma samples, by rejection (Marsaglia, Tsang). Differentiable in scale, not in `a`."""
         size = sample_shape(shape, a, scale)
-        a = broadcast(cast(stop_gradient(as_array(a)), dtype), size)
+        a = broadcast(cast(transforms.stop_gradient(as_array(a)), dtype), size)
         return ufuncs.multiply(scalar_if_0d(plain(_gamma(self, plain(a)))), scale)
 
     def beta(self, a: Any, b: Any, shape: Any = (), dtype: Any = float) -> Any:

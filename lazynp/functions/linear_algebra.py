@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from lazynp import transforms
 from lazynp._array import Array
 from lazynp._errstate import checked, quiet
 from lazynp._extents import any_sized, broadcast_shapes, known_empty, named, product, stand_in
@@ -60,7 +61,6 @@ from lazynp.functions._norms import cond, matrix_norm, norm, vector_norm
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions.manipulation import atleast_2d, matrix_transpose, ravel, reshape, transpose
 from lazynp.primitives import elementwise, linear_algebra, reduction, shaping
-from lazynp.transforms import stop_gradient
 
 __all__ = [
     "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cholesky",
@@ -183,7 +183,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
 
 def _fixed(x: Array) -> Array:
     """The values of x, for what gets the derivative of the whole (see `as_pseudo_inverse`)."""
-    return stop_gradient(x) if _differentiated(x) else x
+    return transforms.stop_gradient(x) if _differentiated(x) else x
 
 
 def _differentiated(x: Array) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import transforms
 from lazynp._array import Array
 from lazynp._dimensions import require_some, table
 from lazynp._extents import any_sized, known_empty, known_negative
@@ -34,7 +35,6 @@ from lazynp.functions.products import dot, outer
 from lazynp.functions.reductions import sum as sum_
 from lazynp.functions.statistics import convolve
 from lazynp.primitives import shaping
-from lazynp.transforms import fori_loop
 
 
 def _is_poly(*xs: Any) -> bool:
@@ -164,7 +164,9 @@ def polyval(p: Any, x: Any) -> Any:
     if is_size(p.shape[0]):
         start = zeros_like(x, dtype=np.result_type(p.dtype, x.dtype))
         add, times = ufuncs.add, ufuncs.multiply
-        return fori_loop(0, p.shape[0], lambda k, y: add(times(y, x), getitem(p, k)), start)
+        return transforms.fori_loop(
+            0, p.shape[0], lambda k, y: add(times(y, x), getitem(p, k)), start
+        )
     y = zeros_like(x)
     for k in range(len(p)):
         y = ufuncs.add(ufuncs.multiply(y, x), p[k])

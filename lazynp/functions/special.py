@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import transforms
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._primitive import Primitive
 from lazynp.functions import fourier, reductions, ufuncs
@@ -18,7 +19,6 @@ from lazynp.functions._arguments import static
 from lazynp.functions._operands import as_array, cast
 from lazynp.functions._recording import apply
 from lazynp.primitives import convolution, elementwise as e, shaping
-from lazynp.transforms import stop_gradient
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -148,7 +148,7 @@ def _real_part(x: Any) -> Any:
 
 def _shift(x: Any, axis: Any) -> Any:
     """The largest element, as a constant for derivatives; 0 where it is not finite."""
-    x = as_array(stop_gradient(x))
+    x = as_array(transforms.stop_gradient(x))
     largest = reductions.max(_real_part(x), axis=axis, keepdims=True, initial=-math.inf)
     return ufuncs.where_(ufuncs.isfinite(largest), largest, 0.0)
 

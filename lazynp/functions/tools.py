@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from lazynp import lowering
+from lazynp import lowering, transforms
 from lazynp._array import Array, NDArray, from_host, write_lock
 from lazynp._dataclass import dataclass
 from lazynp._flush import host_value, materialize as evaluate_node
@@ -23,9 +23,6 @@ from lazynp._program_of import jaxpr_of
 from lazynp._reference import host_view, note_read
 from lazynp._strides import may_write
 from lazynp._tree import tree_flatten
-from lazynp.transforms._jit import Jitted
-from lazynp.transforms._recipes import recipe_of
-from lazynp.transforms.control import front_of, plain_of
 
 
 def stats() -> Stats:
@@ -105,23 +102,23 @@ about_code: list[Callable[[Any], list[str]]] = []
 
 
 @overload
-def explain(x: Jitted) -> Traces: ...
+def explain(x: transforms.Jitted) -> Traces: ...
 @overload
 def explain(x: Array) -> Explanation: ...
 @overload
 def explain(x: Callable[..., Any]) -> Traces: ...
-def explain(x: Array | Jitted | Callable[..., Any]) -> Explanation | Traces:
+def explain(x: Array | transforms.Jitted | Callable[..., Any]) -> Explanation | Traces:
     """How x is or will be computed: jaxpr, StableHLO, slots, tier, cache use, reason of the flush.
     For a jitted function: how often it was traced, and what was new each time. For any other
     function, and for a derivative that was called: what became of it and of its long loops
     (docs/hot-functions.md).
     """
-    if isinstance(x, Jitted):
+    if isinstance(x, transforms.Jitted):
         return Traces(x.explained())
-    recipe = recipe_of(x)
-    front: Any = front_of(x) if recipe is None else (recipe.through or recipe).front
+    recipe = transforms.recipe_of(x)
+    front: Any = transforms.front_of(x) if recipe is None else (recipe.through or recipe).front
     lines = [front.explained()] if front else []
-    code = getattr(plain_of(x), "__code__", None)
+    code = getattr(transforms.plain_of(x), "__code__", None)
     lines += [line for told in about_code for line in told(code)] if code is not None else []
     if lines:
         return Traces("\n".join(lines))

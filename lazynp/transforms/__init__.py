@@ -1,43 +1,76 @@
-"""Transformations: interpreters for the primitives that the graph records."""
+"""Transformations: interpreters for the primitives that the graph records.
 
-from typing import Any
+They take a third of the time of an import, and many scripts use none. So they are loaded by the
+first use of a name, and `lazynp._promotion` with them, which follows their calls.
+"""
 
-from lazynp._signature import DBIdx, InDBIdx, OutDBIdx, ShapeDtype
-from lazynp.transforms._check import check_grads
-from lazynp.transforms._checkpoint import checkpoint
-from lazynp.transforms._collectives import (
-    all_gather,
-    all_to_all,
-    axis_index,
-    axis_size,
-    pmax,
-    pmean,
-    pmin,
-    ppermute,
-    psum,
-    psum_scatter,
-)
-from lazynp.transforms._cond import cond, switch
-from lazynp.transforms._custom import custom_jvp, custom_vjp
-from lazynp.transforms._debugging import debug_nans
-from lazynp.transforms._extras import (
-    debug_callback,
-    debug_print,
-    linear_transpose,
-    pure_callback,
-    stop_gradient,
-)
-from lazynp.transforms._grad import grad, hessian, hvp, jacfwd, jacrev, value_and_grad
-from lazynp.transforms._jac_sparse import jac_sparse
-from lazynp.transforms._jit import disable_jit, jit
-from lazynp.transforms._jvp import jvp
-from lazynp.transforms._looping import fori_loop, while_loop
-from lazynp.transforms._mapped import vmap
-from lazynp.transforms._pulls import linearize, vjp
-from lazynp.transforms._scanning import map_ as map, scan
-from lazynp.transforms._shard_map import shard_map
-from lazynp.transforms._sized_runs import eval_jaxpr
-from lazynp.transforms._stage import eval_shape, make_jaxpr
+from collections.abc import Callable
+from importlib import import_module
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from lazynp import _unit
+from lazynp._collector import uncollected
+
+if TYPE_CHECKING:
+    from lazynp.transforms._all import (
+        DBIdx,
+        InDBIdx,
+        Jitted as Jitted,
+        OutDBIdx,
+        ShapeDtype,
+        all_gather,
+        all_to_all,
+        axis_index,
+        axis_size,
+        check_grads,
+        checkpoint,
+        cond,
+        custom_jvp,
+        custom_vjp,
+        debug_callback,
+        debug_nans,
+        debug_print,
+        disable_jit,
+        eval_jaxpr,
+        eval_shape,
+        fori_loop,
+        front_of as front_of,
+        grad,
+        hessian,
+        hvp,
+        jac_sparse,
+        jacfwd,
+        jacrev,
+        jit,
+        jvp,
+        linear_transpose,
+        linearize,
+        make_jaxpr,
+        map,
+        plain_of as plain_of,
+        pmax,
+        pmean,
+        pmin,
+        ppermute,
+        psum,
+        psum_scatter,
+        pure_callback,
+        recipe_of as recipe_of,
+        scan,
+        shard_map,
+        stop_gradient,
+        switch,
+        value_and_grad,
+        vjp,
+        vmap,
+        while_loop,
+    )
+
+# what higher layers fill, for when the transformations are loaded
+wrappers: set[CodeType] = set()  # code of functions of lazynp's that only call the user's
+window_makers: list[Any] = []
+when_loaded: list[Callable[[dict[str, Any]], object]] = []  # called with the names
 
 __all__ = [
     "DBIdx",
@@ -95,3 +128,32 @@ associative_scan: Any
 block_until_ready: Any
 tree: Any
 __all__ += ["adopt", "associative_scan", "block_until_ready", "tree"]
+
+_MORE = ("Jitted", "front_of", "plain_of", "recipe_of")  # for explanations
+
+
+def load() -> None:
+    """Load all of them, if they are not."""
+    if "jit" in globals():
+        return
+    with uncollected():
+        everything = import_module("lazynp.transforms._all")
+        found = {n: getattr(everything, n) for n in (*__all__, *_MORE) if hasattr(everything, n)}
+        for tell in when_loaded:
+            tell(found)
+    globals().update(found)
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__ or name in _MORE:
+        load()
+        if name in globals():
+            return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+_unit.loaders.append(load)

@@ -32,6 +32,7 @@ import numpy as np
 from lazynp._array import Array
 from lazynp._errstate import errstate
 from lazynp._memo import Memo
+from lazynp.transforms import wrappers
 from lazynp.transforms.control._affected import is_affected
 from lazynp.transforms.control._letters import Letter
 from lazynp.transforms.control._names import Unsupported
@@ -61,7 +62,6 @@ _PLACES = tuple(
 )
 # by identity of the code; the entry keeps it alive
 _rewritten: Memo[tuple[int, bool], tuple[CodeType, CodeType | None]] = Memo("rewritten", 4096)
-wrappers: set[CodeType] = set()  # of functions of lazynp's that only call the user's
 _users: Memo[str, bool] = Memo("files of users", 4096)
 
 

@@ -14,6 +14,7 @@ from lazynp._dimensions import is_unsized
 from lazynp._recorder import local
 from lazynp._strides import writeable
 from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp.transforms import window_makers
 from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control._absent import optional_of
 from lazynp.transforms.control._aliases import (
@@ -47,7 +48,6 @@ from lazynp.transforms.control._state import (
     session,
     value_of,
     values_of,
-    window_makers,
 )
 
 

@@ -32,7 +32,6 @@ Cells = dict[str, CellType]
 
 operators: list[Any] = []  # the namespace that the rewritten code calls
 # makes what a loop carries in place of an array whose shape changes: `functions._resized.window_of`
-window_makers: list[Any] = []
 VALUE = ".value"  # the variable of what a function returns
 LIMIT = 2000  # equations that unrolling may add where a loop should have been staged
 _KNOWN = 50e3  # microseconds of computing, by estimate, for a value that a trace asks for

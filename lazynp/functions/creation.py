@@ -167,11 +167,11 @@ def full(
 def _full(shape: Shape, fill_value: Any, dtype: Any) -> Array:
     if isinstance(fill_value, np.void):
         fill_value = to_host(fill_value)  # a lazynp record has its own class
-    fill_value = of_size(fill_value) if type(fill_value) is Size else from_foreign(fill_value)
+    if not isinstance(fill_value, Array):
+        fill_value = of_size(fill_value) if type(fill_value) is Size else from_foreign(fill_value)
     value = fill_value if isinstance(fill_value, Array) else np.asarray(fill_value)
-    if dtype is None and not isinstance(value, Array):
-        fill_value = value
-    dtype = value.dtype if dtype is None else dtype_argument(dtype)
+    given = (value, value.dtype) if dtype is None else (fill_value, dtype_argument(dtype))
+    fill_value, dtype = given
     check_size(shape, dtype)
     if not (on_device(dtype) and on_device(value.dtype)):
         return from_numpy(np.full(shape, static(fill_value), dtype))

@@ -1,0 +1,50 @@
+"""What NumPy's release notes and issues tell of: short programs, each of which differed once.
+
+They run at once, by NumPy, and recorded.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp
+from tests.helpers import be_eager
+
+PROGRAMS = r"""
+a = np.arange(4.0); r = np.full_like(a, a), np.full_like(a, a[:1], "i4"), np.full((2, 4), a)
+a = np.array([1, None]); r = np.full_like(a, a), np.full((2, 2), a)
+""".strip().split("\n")
+
+
+def described(x: Any) -> Any:
+    if isinstance(x, (tuple, list)):
+        return [described(v) for v in x]
+    if hasattr(x, "strides"):
+        kept = str(x.dtype), x.shape, isinstance(x, numpy.generic)
+        return *kept, None if x.dtype.hasobject else x.strides, repr(numpy.asarray(x))
+    return repr(x)
+
+
+def outcome(program: str, np: Any) -> Any:
+    names: dict[str, Any] = {"np": np}
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        try:
+            exec(program, names)
+            result = described(names["r"])
+        except Exception as error:
+            result = type(error), str(error)
+    return result, [(w.category, str(w.message)) for w in given]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs(program: str) -> None:
+    wanted = outcome(program, numpy)
+    assert outcome(program, lazynp) == wanted
+    for eager in (True, False):
+        be_eager(eager)
+        assert outcome(program, lazynp) == wanted

@@ -315,6 +315,8 @@ def _updated(view: Array, base: Array, function: np.ufunc, other: Any) -> bool:
         flush_for_part(aval_of_node(view._node).nbytes, base._node)
     if function is np.power:  # the operator has other special values for some exponents
         return write(view, operator.ipow, u)
+    if function is np.matmul:  # with `out=` it broadcasts, which the operator refuses
+        return write(view, operator.imatmul, u)
     return write(view, lambda memory: function(memory, u, memory))
 
 

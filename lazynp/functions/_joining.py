@@ -94,7 +94,7 @@ def _target(weak: list[Any], dtypes: list[Any], dtype: Any, casting: Any, out: A
     """The dtype of the result. Raises if an operand cannot be cast to it."""
     if dtype is None and out is None:
         target = np.result_type(*weak)
-        if casting == "same_kind":
+        if casting == "same_kind" and target.kind != "M":  # to a date, NumPy casts no duration
             return target
         if casting not in _CASTINGS:
             wanted = ", ".join(map(repr, _CASTINGS))

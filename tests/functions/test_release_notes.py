@@ -19,6 +19,10 @@ a = np.arange(3.0); b = a.T; b @= a; r = a
 a = np.arange(6.0).reshape(2, 3); b = a[:1].reshape(3); b @= np.ones((3, 3)); r = a, b
 a = np.arange(4.0); r = np.full_like(a, a), np.full_like(a, a[:1], "i4"), np.full((2, 4), a)
 a = np.array([1, None]); r = np.full_like(a, a), np.full((2, 2), a)
+r = np.concatenate([np.zeros(2, "m8[s]"), np.zeros(2, "M8[D]")])
+r = np.concatenate([np.zeros(2, "m8[s]"), np.zeros((2, 2), "M8[D]")], axis=None)
+r = np.concatenate([np.zeros(2, "m8[s]"), np.zeros(2, "i2"), np.zeros(2, "m8[ms]")])
+r = np.concatenate([np.zeros(2, "M8[s]"), np.zeros(2, "M8[D]")])
 """.strip().split("\n")
 
 

@@ -89,8 +89,8 @@ def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **opti
     elif x.dtype.kind == "c" and not needs_host(x) and options.get("dtype") is None:
         # of two equal numbers, which may have other zeros, `clip` takes the bound
         return ufuncs.positive(clipped(x, low, high), **options)
-    dtype = {"dtype": options["dtype"]} if options.get("dtype") is not None else {}
-    return ufuncs.minimum(ufuncs.maximum(x, low, **dtype), high, **options)
+    loop = {k: options[k] for k in ("dtype", "casting") if options.get(k) is not None}
+    return ufuncs.minimum(ufuncs.maximum(x, low, **loop), high, **options)
 
 
 @by_numpy(np.round)

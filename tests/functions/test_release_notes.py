@@ -17,6 +17,9 @@ from tests.helpers import be_eager
 PROGRAMS = r"""
 a = np.arange(3.0); b = a.T; b @= a; r = a
 a = np.arange(6.0).reshape(2, 3); b = a[:1].reshape(3); b @= np.ones((3, 3)); r = a, b
+a = np.array([1, 2.7, -3]); r = np.clip(a, 0.5, 2, dtype="i4", casting="unsafe")
+a = np.array([1, 2.7, -3]); b = np.zeros(3, "u1"); np.clip(a, 0, 2, b, casting="unsafe"); r = b
+a = np.array([1j, 2.7, -3]); r = np.clip(a, np.float32(1), 2, dtype="i8", casting="unsafe")
 a = np.arange(4.0); r = np.full_like(a, a), np.full_like(a, a[:1], "i4"), np.full((2, 4), a)
 a = np.array([1, None]); r = np.full_like(a, a), np.full((2, 2), a)
 r = np.concatenate([np.zeros(2, "m8[s]"), np.zeros(2, "M8[D]")])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def checked_mode(mode: Any) -> str:
     return mode
 
 
-def index_array(x: Any) -> Array:
+def index_array(x: Any, casting: Literal["safe", "same_kind"] = "same_kind") -> Array:
     """Integers as int64. A list is converted whatever its elements, as in NumPy."""
     if not isinstance(x, (Array, np.ndarray, np.generic)):
         if traced(x):
@@ -43,7 +43,7 @@ def index_array(x: Any) -> Array:
         if x.dtype.kind in "fcO":
             x = x.astype(_INT64)
     array = as_array(x)
-    if array.dtype.kind not in "biu":
+    if array.dtype.kind not in "biu" or not np.can_cast(array.dtype, _INT64, casting):
         raise TypeError(
             f"Cannot cast array data from {array.dtype!r} to dtype('int64') according to the "
             "rule 'safe'"

@@ -185,7 +185,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 @refused_as(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """See `numpy.choose`. Accepts any number of choices."""
-    index, mode = index_array(as_array(a)), checked_mode(mode)  # also floats in a list are refused
+    index = index_array(as_array(a), "safe")  # also floats in a list are refused
+    mode = checked_mode(mode)
     choices = list(choices)
     arrays = [as_array(c) for c in choices]
     if not arrays:

@@ -131,7 +131,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     if needs_host(x):
         with write_on_host(x) as memory:
             given = v if isinstance(v, Array) else np.array(v, x.dtype)
-            np.put(memory, np.asarray(index_array(ind)), np.asarray(given), mode)
+            np.put(memory, np.asarray(index_array(ind, "safe")), np.asarray(given), mode)
         return
     if x._base is not None and x.size > 1 and 0 in layout(x).strides:
         _put_repeated(x, ind, v, mode)
@@ -142,7 +142,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     ):
         return
     v = _refusing(v, x.dtype)
-    index, mode = flat(index_array(ind)), checked_mode(mode)
+    index, mode = flat(index_array(ind, "safe")), checked_mode(mode)
     if known_empty(index.size):
         return
     none = IndexError("cannot replace elements of an empty array")

@@ -26,6 +26,10 @@ r = np.concatenate([np.zeros(2, "m8[s]"), np.zeros(2, "M8[D]")])
 r = np.concatenate([np.zeros(2, "m8[s]"), np.zeros((2, 2), "M8[D]")], axis=None)
 r = np.concatenate([np.zeros(2, "m8[s]"), np.zeros(2, "i2"), np.zeros(2, "m8[ms]")])
 r = np.concatenate([np.zeros(2, "M8[s]"), np.zeros(2, "M8[D]")])
+r = np.zeros(2, "u8").choose([1, 2])
+r = np.choose(np.zeros(2, "u8"), [1, 2])
+a = np.arange(3); np.put(a, np.ones(2, "u8"), 7)
+a = np.arange(3); np.put(a, np.ones(2, "u4"), 7); r = a, np.take(a, np.ones(2, "u8"))
 """.strip().split("\n")
 
 

@@ -33,7 +33,7 @@ def _check_order(order: str) -> None:
 
 def _integers(x: Any) -> Array:
     array = as_array(x)
-    if array.dtype.kind not in "iu":
+    if array.dtype.kind not in "biu":
         if array.size == 0 and not isinstance(x, (Array, np.ndarray)):
             raise TypeError(
                 "indices must be integral: the provided empty sequence was inferred as float. "

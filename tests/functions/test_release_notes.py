@@ -30,6 +30,9 @@ r = np.zeros(2, "u8").choose([1, 2])
 r = np.choose(np.zeros(2, "u8"), [1, 2])
 a = np.arange(3); np.put(a, np.ones(2, "u8"), 7)
 a = np.arange(3); np.put(a, np.ones(2, "u4"), 7); r = a, np.take(a, np.ones(2, "u8"))
+a = np.array([True, False]); r = np.unravel_index(a, (3, 3))[1].tolist()
+a = np.array([True, False]); r = np.ravel_multi_index((a, a), (3, 3))
+r = np.unravel_index(True, (3, 3)), np.ravel_multi_index((True, 1), (3, 3))
 """.strip().split("\n")
 
 

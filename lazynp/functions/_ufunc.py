@@ -256,11 +256,10 @@ class ufunc(Methods):
     ) -> Any:
         signature = self._checked(args, signature, sig, dtype, unknown)
         check_options(casting, order, subok)
+        options = {"where": where, "casting": casting, "dtype": dtype, "signature": signature}
         if out is Ellipsis:  # like None, but never returns a scalar
-            options = {"where": where, "casting": casting, "dtype": dtype, "signature": signature}
             results = self(*args, out=(None,) * self.nout, **options)
             return _each(plain, results)
-        options = {"where": where, "casting": casting, "dtype": dtype, "signature": signature}
         outs = self._outs(args[self.nin :], out)
         inputs = args[: self.nin]
         if dtype is not None and np.dtype(dtype).kind == "O":
@@ -270,11 +269,12 @@ class ufunc(Methods):
             inputs = included(self._numpy, inputs, where)
             if out is _NOT_GIVEN and all(o is None for o in outs):
                 warnings.warn(_LEFT_OUT, UserWarning, stacklevel=3)
-        for o in outs:
-            if o is not None:
-                check_writeable(o)
-        if any(o is not None for o in outs) and any(map(_is_hosts, (*inputs, *outs))):
-            return self._into_by_numpy(inputs, outs, options)
+        into = [o for o in outs if o is not None]
+        for o in into:
+            check_writeable(o)
+        numbers = not into and where is True and all([type(x) in NUMBERS for x in inputs])
+        if numbers or into and any(map(_is_hosts, (*inputs, *into))):
+            return self._into_by_numpy(inputs, outs if into else (None,) * self.nout, options)
         given = inputs
         if dtype is not None or signature is not None:
             inputs = self._cast_inputs(inputs, dtype, signature, casting)
@@ -333,8 +333,8 @@ class ufunc(Methods):
         return done[0] if self.nout == 1 else done
 
     def _into_by_numpy(self, inputs: Any, outs: Any, options: dict[str, Any]) -> Any:
-        """Run the whole call for host dtypes. NumPy checks casts before it computes, and takes
-        `out` into account when it picks the loop.
+        """Run the whole call for host dtypes, and for numbers. NumPy checks casts before it
+        computes, and takes `out` into account when it picks the loop.
         """
         told = {k: v for k, v in options.items() if v is not _DEFAULTS[k]} | {"out": outs}
 

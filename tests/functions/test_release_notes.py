@@ -33,6 +33,12 @@ a = np.arange(3); np.put(a, np.ones(2, "u4"), 7); r = a, np.take(a, np.ones(2, "
 a = np.array([True, False]); r = np.unravel_index(a, (3, 3))[1].tolist()
 a = np.array([True, False]); r = np.ravel_multi_index((a, a), (3, 3))
 r = np.unravel_index(True, (3, 3)), np.ravel_multi_index((True, 1), (3, 3))
+r = np.square(2, dtype="u1")
+r = np.square(2, dtype="i8"), np.invert(2, dtype="i8"), np.add(1, 2, dtype="f4")
+r = np.floor_divide(-2.0, 2, casting="no"), np.power(1j, 2, casting="no"), np.less(1, 2, dtype=bool)
+r = np.divmod(7, 2, dtype="i4"), np.modf(1.5, casting="safe"), np.conjugate(3, dtype="f8")
+r = np.equal(True, 2**63, casting="safe")
+r = np.multiply(np.int8(3), 300, dtype="i4"), np.add(2, np.uint64(5), signature="dd->d")
 """.strip().split("\n")
 
 

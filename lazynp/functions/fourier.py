@@ -354,7 +354,8 @@ def _frequencies(n: Any, d: Any, device: Any, half: bool) -> Any:
     if half:
         numbers = np.arange(0, n // 2 + 1)
     else:
-        numbers = np.concatenate([np.arange(0, (n - 1) // 2 + 1), np.arange(-(n // 2), 0)])
+        numbers, middle = np.empty(n, np.int64), (n - 1) // 2 + 1  # a length below 0 is an error
+        numbers[:middle], numbers[middle:] = np.arange(middle), np.arange(middle - n, 0)
     return ufuncs.multiply(new_array(from_host(numbers, copy=False)), step)
 
 

@@ -39,6 +39,9 @@ r = np.floor_divide(-2.0, 2, casting="no"), np.power(1j, 2, casting="no"), np.le
 r = np.divmod(7, 2, dtype="i4"), np.modf(1.5, casting="safe"), np.conjugate(3, dtype="f8")
 r = np.equal(True, 2**63, casting="safe")
 r = np.multiply(np.int8(3), 300, dtype="i4"), np.add(2, np.uint64(5), signature="dd->d")
+r = [np.fft.fftfreq(n).tolist() for n in (1, 2, 5, np.int8(4))], np.fft.fftfreq(3, 1j)
+r = np.fft.fftfreq(-1)
+r = np.fft.fftfreq(True)
 """.strip().split("\n")
 
 

@@ -122,6 +122,7 @@ from lazynp.functions.io import (
     frompyfunc as frompyfunc,
     fromregex as fromregex,
     genfromtxt as genfromtxt,
+    info as info,
     is_busday as is_busday,
     load as load,
     loadtxt as loadtxt,

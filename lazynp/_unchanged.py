@@ -43,7 +43,6 @@ from numpy import (
     iinfo as iinfo,
     inexact as inexact,
     inf as inf,
-    info as info,
     int8 as int8,
     int16 as int16,
     int32 as int32,

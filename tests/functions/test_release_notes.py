@@ -66,6 +66,16 @@ def outcome(program: str, np: Any) -> Any:
     return result, [(w.category, str(w.message)) for w in given]
 
 
+def test_info_of_arrays(capsys: pytest.CaptureFixture[str]) -> None:
+    said = {}
+    for np in numpy, lazynp:
+        np.info(np.arange(6.0).reshape(2, 3).T)
+        np.info(np.arange(3).sum(), maxwidth=60)
+        lines = capsys.readouterr().out.splitlines()
+        said[np] = [line for line in lines if not line.startswith("data pointer")]
+    assert said[lazynp] == said[numpy]
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs(program: str) -> None:
     wanted = outcome(program, numpy)

@@ -46,7 +46,7 @@ from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._places import InBounds, count_true, known_places, places
 from lazynp.functions._refused import refused_as
 from lazynp.functions._selected import Selection, selection, store_selection
-from lazynp.functions._stores import host_index
+from lazynp.functions._stores import chosen_by_numpy
 from lazynp.functions._with_size import is_unsized
 from lazynp.primitives import elementwise, indexing, shaping
 from lazynp.primitives.checks import check_later
@@ -338,10 +338,9 @@ def get_advanced(self: Array, index: Any) -> Any:
     node = self._read()
     aval = aval_of_node(node)
     if aval.dtype.kind in "OSUMmV" and not staged:  # only NumPy can handle these
-        where = host_index(index)
-        got = None if where is None else host_value(node)[where]
-        if type(got) is np.ndarray:
-            return new_array(leaf(got))
+        got = chosen_by_numpy(self, node, index)
+        if got is not None:
+            return got
     mask = _sole_mask(aval, index)
     if mask is not None and not local.level and aval.device:
         recorder = local.recorder

@@ -31,11 +31,11 @@ from lazynp._entries import at
 from lazynp._flush import flush_for_part, large_update
 from lazynp._fronts import in_front
 from lazynp._memo import put_hot
-from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, aval_of_node, leaf, op_of
+from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, aval_of_node, op_of
 from lazynp._recorder import Recorder, known, local, staged
 from lazynp._stale import note
 from lazynp._steps import Basic, Field, Slice, basic_slice
-from lazynp._strides import laid_out, may_write, order_of_strides
+from lazynp._strides import laid_out, may_write
 from lazynp._trace import on_host, record_traced
 from lazynp._values import there, watched
 from lazynp._views import view
@@ -61,6 +61,7 @@ from lazynp.functions._parts import part, store_part
 from lazynp.functions._refused import FAULTS, wrong_index
 from lazynp.functions._shuffled import refuse_shuffling
 from lazynp.functions._stores import (
+    as_chosen,
     host_index,
     is_same_view,
     store_at_once,
@@ -205,10 +206,7 @@ def _chosen(self: Array, value: Any, index: Any) -> Array | None:
         return None
     if type(got) is not ndarray:
         return None
-    out = new_array(leaf(got))
-    if got.ndim > 1 and not got.flags.c_contiguous:
-        out._order = order_of_strides(got)
-    return out
+    return as_chosen(got)
 
 
 def _made_view(self: Array, step: Any, node: Node, got: Node) -> Array:

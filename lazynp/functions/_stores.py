@@ -15,14 +15,15 @@ import numpy as np
 from numpy import ndarray
 
 from lazynp import _reference, lowering
-from lazynp._array import VIEWED, Array, NDArray, Scalar, write_lock
+from lazynp._array import VIEWED, Array, NDArray, Scalar, new_array, write_lock
 from lazynp._avals import on_device
-from lazynp._flush import flush_for_part
-from lazynp._node import ARGS, CODE, LENT, OP, VALUE, Op, Tracer, aval_of_node, leaf
+from lazynp._flush import flush_for_part, host_value
+from lazynp._node import ARGS, CODE, LENT, OP, VALUE, Node, Op, Tracer, aval_of_node, leaf
 from lazynp._ownership import exclusive, has_own_node, owned
 from lazynp._quiet import quietly
 from lazynp._recorder import local
 from lazynp._steps import Basic, Field
+from lazynp._strides import laid_out, order_of_strides
 from lazynp._values import there
 from lazynp.functions._index_keys import NOT_BASIC, PLACES, index_key, known_places
 from lazynp.functions._scalars import AVALS
@@ -369,6 +370,23 @@ def host_index(index: Any) -> Any:
             return None
         items.append(item)
     return tuple(items)
+
+
+def chosen_by_numpy(self: Array, node: Node, index: Any) -> Array | None:
+    """NumPy's selection by an advanced index; None for an index that is not there yet."""
+    where = host_index(index)
+    if where is None:
+        return None
+    got = laid_out(host_value(node), self)[where]
+    return as_chosen(got) if type(got) is ndarray else None
+
+
+def as_chosen(got: np.ndarray[Any, Any]) -> Array:
+    """What NumPy selected, in the memory order that it has there."""
+    out = new_array(leaf(got))
+    if got.ndim > 1 and not got.flags.c_contiguous:
+        out._order = order_of_strides(got)
+    return out
 
 
 def _index_array(item: Any) -> Any:

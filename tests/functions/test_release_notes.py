@@ -39,6 +39,10 @@ r = np.floor_divide(-2.0, 2, casting="no"), np.power(1j, 2, casting="no"), np.le
 r = np.divmod(7, 2, dtype="i4"), np.modf(1.5, casting="safe"), np.conjugate(3, dtype="f8")
 r = np.equal(True, 2**63, casting="safe")
 r = np.multiply(np.int8(3), 300, dtype="i4"), np.add(2, np.uint64(5), signature="dd->d")
+a = np.arange(12).reshape(3, 4).astype("m8[s]"); r = a[:, [0, 1]], a[:, a[0] > 1], a.T[:, [0, 1]]
+a = np.arange(12).reshape(3, 4).astype("U2"); r = a[[0, 1]], a[[0, 1], :2], a.T[[0, 1]]
+a = np.arange(24).reshape(2, 3, 4).astype("M8[D]").T; r = a[:, [0, 1]], a[[0, 1], :, 0]
+a = np.zeros((3, 4), "i4, f4"); r = a[:, [0, 1]].strides, a["f1"][:, [0, 1]].strides
 r = [np.fft.fftfreq(n).tolist() for n in (1, 2, 5, np.int8(4))], np.fft.fftfreq(3, 1j)
 r = np.fft.fftfreq(-1)
 r = np.fft.fftfreq(True)

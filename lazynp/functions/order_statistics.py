@@ -25,6 +25,7 @@ from lazynp.functions._operands import (
     broadcast,
     cast,
     check_writeable,
+    plain,
     scalar_if_0d,
     store,
 )
@@ -65,11 +66,11 @@ def _can_go(x: Array, out: Any, q: Any = None) -> bool:
 def _delivered(
     result: Any, q_ndim: int, ones: tuple[int, ...], out: Any, keepdims: Any, casting: str
 ) -> Any:
-    result = as_array(result)
-    if keepdims is not NO_VALUE and keepdims:
+    result, keeps = as_array(result), keepdims is not NO_VALUE and bool(keepdims)
+    if keeps:
         result = shaping.reshape(result, shape=(*result.shape[:q_ndim], *ones))
     if out is None:
-        return scalar_if_0d(result)
+        return plain(result) if keeps else scalar_if_0d(result)
     check_writeable(out)
     if out.shape != result.shape:
         raise ValueError(

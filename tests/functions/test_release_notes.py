@@ -46,6 +46,8 @@ a = np.zeros((3, 4), "i4, f4"); r = a[:, [0, 1]].strides, a["f1"][:, [0, 1]].str
 r = [np.fft.fftfreq(n).tolist() for n in (1, 2, 5, np.int8(4))], np.fft.fftfreq(3, 1j)
 r = np.fft.fftfreq(-1)
 r = np.fft.fftfreq(True)
+a = np.float64(3); r = np.median(a, keepdims=True), np.quantile(a, 0.5, keepdims=True), np.median(a)
+a = np.array(3.0) + 1; r = np.nanmedian(a, (), keepdims=True), np.percentile(a, 5, keepdims=True)
 """.strip().split("\n")
 
 

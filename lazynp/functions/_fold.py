@@ -182,7 +182,7 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
     indices = host_value(indices._read()) if isinstance(indices, Array) else indices
     starts = np.asarray(indices)
     few = starts.size <= _UNROLLED
-    if needs_host(x) or x.ndim == 0 or starts.ndim != 1 or starts.dtype.kind not in "iub":
+    if needs_host(x) or not x.ndim or starts.ndim != 1 or not np.can_cast(starts.dtype, np.int64):
         return host_into(row.ufunc.reduceat, x, indices, axis=axis, dtype=dtype, out=out)
     axis = single_axis(axis, x.ndim, "reduceat")
     n = x.shape[axis]

@@ -213,6 +213,8 @@ def _by_sorter(x: Array, sorter: Array) -> Array:
     if sorter.ndim != 1:
         what = "too deep" if sorter.ndim else "of too small depth"
         raise ValueError(f"object {what} for desired array")
+    if not np.can_cast(sorter.dtype, np.int64):
+        raise ValueError("could not parse sorter argument")
     if sorter.size != x.size:
         raise ValueError("sorter.size must equal a.size")
     refuse_outside(sorter, x.size, ValueError, "Sorter index out of range.")

@@ -48,6 +48,8 @@ r = np.fft.fftfreq(-1)
 r = np.fft.fftfreq(True)
 a = np.float64(3); r = np.median(a, keepdims=True), np.quantile(a, 0.5, keepdims=True), np.median(a)
 a = np.array(3.0) + 1; r = np.nanmedian(a, (), keepdims=True), np.percentile(a, 5, keepdims=True)
+r = np.add.reduceat(np.arange(4), np.ones(2, "u8"))
+r = np.searchsorted(np.arange(2), 1, sorter=np.arange(2).astype("u8"))
 """.strip().split("\n")
 
 

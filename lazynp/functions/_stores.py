@@ -377,7 +377,10 @@ def chosen_by_numpy(self: Array, node: Node, index: Any) -> Array | None:
     where = host_index(index)
     if where is None:
         return None
-    got = laid_out(host_value(node), self)[where]
+    value = host_value(node)
+    if self._order is not None or not value.flags.c_contiguous:
+        value = laid_out(value, self)
+    got = value[where]
     return as_chosen(got) if type(got) is ndarray else None
 
 

@@ -230,8 +230,11 @@ def qr(
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    only("qr", pivoting=(pivoting, False))
     (a,) = inexact(a)
+    if pivoting:  # with the columns in that order, the reflections are the same
+        order = _order_of_columns(a)
+        a = np.take_along_axis(a, order[..., None, :], axis=-1)
+        return (*qr(a, mode=mode), order)
     if mode == "economic":
         return tuple(np.linalg.qr(a, "reduced"))
     if mode not in ("full", "r"):
@@ -242,6 +245,19 @@ def qr(
         return (np.concatenate([r, rows], axis=-2),)
     q, r = np.linalg.qr(a, "complete")
     return (r,) if mode == "r" else (q, r)
+
+
+def _order_of_columns(a: Any) -> Any:
+    """In which LAPACK takes them: one with the largest rest first."""
+
+    def found(a: Any) -> Any:
+        out = numpy.empty((*a.shape[:-2], a.shape[-1]), numpy.int32)
+        for i in numpy.ndindex(*a.shape[:-2]):
+            out[i] = scipy.linalg.qr(a[i], mode="r", pivoting=True)[-1]
+        return out
+
+    shape = np.ShapeDtype((*a.shape[:-2], a.shape[-1]), numpy.int32)
+    return np.pure_callback(found, shape, np.stop_gradient(a), vmap_method="expand_dims")
 
 
 def svd(

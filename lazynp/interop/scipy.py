@@ -23,6 +23,7 @@ from lazynp.interop import (
     _distances as distances,
     _factors as factors,
     _filters as filters,
+    _forms as forms,
     _fourier as fourier,
     _grids as grids,
     _integrals as integrals,
@@ -71,6 +72,8 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
         "companion leslie khatri_rao fiedler",
     )
     | _named(factors, "rq cholesky_banded cho_solve_banded signm")
+    | _named(forms, "schur hessenberg ldl null_space orth funm")
+    | {name: forms.without(name, instead) for name, instead in forms.WITHOUT.items()}
     | _named(matrix, "solve_banded solve_sylvester solve_continuous_lyapunov")
     | {
         name: matrix.matrix_function(name)

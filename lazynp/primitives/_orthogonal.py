@@ -113,6 +113,8 @@ def _columns(x: Any, first: int, last: int) -> Any:
 
 def _qr_tangent(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
     """The tangent for square r: Q' = Q W + (1 - Q Q^H) A' R^-1, W skew (Walter, Lehmann 2010)."""
+    if q.dtype.kind == "f" and q.shape[-1] == q.shape[-2]:
+        return _square_tangent(q, r, a_dot)
     inverse = matmul(a_dot, _triangular_inverse(r))
     inside = matmul(adjoint(q), inverse)
     strict = lower_triangle(inside, -1)
@@ -124,6 +126,22 @@ def _qr_tangent(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
     rest = elementwise.subtract(skew, inside)
     q_dot = elementwise.add(matmul(q, rest), inverse)
     return q_dot, matmul(elementwise.negative(rest), r)
+
+
+def _square_tangent(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
+    """For square real q, Q' = Q W, where W needs the inverse of all but the last row and column of
+    R. So there is a derivative if the last column depends on the others.
+    """
+    n, axis = r.shape[-1], r.ndim - 1
+    strict = inside = matmul(adjoint(q), a_dot)
+    if type(n) is int and n > 1:
+        leading = _columns(_rows(r, 0, n - 1), 0, n - 1)
+        first = matmul(_columns(inside, 0, n - 1), _triangular_inverse(leading))
+        last = shaping.full(0, shape=(*r.shape[:-1], 1), dtype=r.dtype)
+        strict = shaping.concatenate(first, last, axis=axis)
+    strict = lower_triangle(strict, -1)
+    skew = elementwise.subtract(strict, adjoint(strict))
+    return matmul(q, skew), elementwise.subtract(inside, matmul(skew, r))
 
 
 def _added_tangent(q: Any, q_dot: Any) -> Any:

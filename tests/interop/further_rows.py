@@ -29,6 +29,22 @@ PLACES = _rng.normal(size=(6, 2))
 I4 = numpy.arange(4)
 
 
+SADDLE = S * (1 - numpy.eye(4))  # with a zero diagonal: ldl has blocks of two rows
+
+
+def _sizes(parts: Any) -> tuple[Any, ...]:
+    """Without the phases, which are LAPACK's choice."""
+    return tuple(map(abs, parts))
+
+
+def _projection(vectors: Any) -> Any:
+    return vectors @ vectors.T
+
+
+def _bell(x: Any) -> Any:
+    return numpy.exp(-x * x / 500)
+
+
 def _parts(*results: Any) -> tuple[Any, ...]:
     """All results in one tuple."""
     flat: list[Any] = []
@@ -311,6 +327,25 @@ LINALG: dict[str, Row] = {
         sla.lu(x * B.T, p_indices=True)[1:], sla.qr(B * x[:, None]),
         numpy.linalg.qr(A * x[:, None], "complete") if type(x) is numpy.ndarray
         else tuple(np.linalg.qr(A * x[:, None], "complete")),
+    ),
+    "schur, hessenberg": lambda x: _parts(
+        sla.schur(M * x - 4 * numpy.diag(x)), sla.schur(S * x, sort="rhp"),
+        _sizes(sla.schur((M - 4) * x, "complex")), _sizes(sla.schur(M * (x + 1j * x[::-1]))),
+        sla.hessenberg(M * x), sla.hessenberg(M * (x + 1j * x[::-1]), calc_q=True),
+        sla.hessenberg(M[:2, :2] * x[:2], calc_q=True),
+    ),
+    "ldl": lambda x: _parts(
+        sla.ldl(M * x - x[0]), sla.ldl(SADDLE * (x + x[:, None]), lower=False),
+        sla.ldl(SADDLE * (x + 1j * x[::-1])), sla.ldl(M * (x + 1j * x[::-1]), hermitian=False),
+    ),
+    "null_space, orth, funm": lambda x: (
+        sla.null_space((A * x[:, None]).T), sla.orth(A * x[:, None]),
+        _projection(sla.null_space((B * x[:, None]).T)),
+        sla.orth((A * x[:, None]).T), sla.funm(S * x, _bell), sla.funm(1j * M * x, _bell),
+    ),
+    "qr with pivoting": lambda x: _parts(
+        sla.qr(M * x, pivoting=True), sla.qr(A * x[:, None], mode="r", pivoting=True),
+        sla.qr(x * A.T, mode="economic", pivoting=True), sla.qr((M + 1j) * x, pivoting=True),
     ),
     "bands, sign": lambda x: (
         sla.cholesky_banded(_stacked(x, x * 0 + 5)),

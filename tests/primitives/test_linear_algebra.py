@@ -220,6 +220,14 @@ def test_jvp_of_real_factors() -> None:
         check_jvp(eig, (a,), (0,), tolerance=1e-5, compute_v=compute_v)
 
 
+def test_jvp_of_qr_where_the_last_column_depends_on_the_others() -> None:
+    a, w = random("d", 2, 3, 3), random("d", 3, 4)
+    for x in (a, w):
+        x[..., 2] = x[..., 0] - 2 * x[..., 1]
+        for mode in ("reduced", "r", "complete"):
+            check_jvp(qr, (x,), (0,), mode=mode, tolerance=1e-6)
+
+
 def test_jvp_of_complex_factors() -> None:
     a, t, w = random("D", 2, 3, 3), random("D", 4, 3), random("D", 3, 4)
     for x in (a, t, w):

@@ -1,0 +1,100 @@
+"""schur, ldl, null_space and the like: what the rows of `further_rows` cannot say."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+import scipy.linalg
+
+import lazynp as np
+from lazynp.interop import scipy as hooks
+from tests.interop.rows import M, X
+
+
+@pytest.fixture(autouse=True)
+def _hooked() -> Iterator[None]:
+    hooks.hook()
+    yield
+    hooks.unhook()
+
+
+def test_bases_of_matrices_without_full_rank() -> None:
+    """Their size is the value's, so under jit and vmap there is an error."""
+
+    def projection(x: Any, basis: Any) -> Any:
+        vectors = basis(M[:, :2] @ (x[:2, None] * M[:2]))
+        return (vectors @ vectors.T) @ M
+
+    for basis in (scipy.linalg.null_space, scipy.linalg.orth):
+        f = functools.partial(projection, basis=basis)
+        value, moved = np.jvp(f, (np.asarray(X),), (np.ones(4),))
+        numpy.testing.assert_allclose(value, f(X), atol=1e-13)
+        numpy.testing.assert_allclose(moved, (f(X + 1e-6) - f(X - 1e-6)) / 2e-6, atol=1e-8)
+        with pytest.raises(ValueError, match="under jit and vmap, full rank is required"):
+            np.jit(f)(np.asarray(X))
+
+
+def test_functions_of_a_matrix_with_complex_values() -> None:
+    def f(x: Any) -> Any:
+        return scipy.linalg.funm(x * numpy.diag([1.0, -2.0]), lambda w: w**0.5)
+
+    with pytest.raises(ValueError, match="funm: the result is complex"):
+        np.jvp(f, (1.0,), (1.0,))
+
+
+def _along(f: Any, direction: Any) -> Any:
+    """f on a line through its argument, as the parts of its results one after the other."""
+
+    def moved(t: Any) -> Any:
+        parts = [np.asarray(p) for p in f(t * direction)]
+        return np.concatenate([p.ravel() for p in parts])
+
+    return moved
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda e: scipy.linalg.schur(M - 4 * numpy.diag(X) + e),
+        lambda e: scipy.linalg.hessenberg(M + e, calc_q=True),
+        lambda e: scipy.linalg.ldl(M + M.T + e)[:2],
+        lambda e: (scipy.linalg.funm(M + e, lambda w: w * w),),
+    ],
+)
+def test_second_derivatives(f: Any) -> None:
+    line = _along(f, numpy.cos(numpy.arange(16.0)).reshape(4, 4))
+
+    def slope(t: Any) -> Any:
+        return np.jvp(line, (t,), (1.0,))[1]
+
+    _, second = np.jvp(slope, (0.0,), (1.0,))
+    h = 1e-4
+    differences = (numpy.asarray(slope(h)) - numpy.asarray(slope(-h))) / (2 * h)
+    numpy.testing.assert_allclose(second, differences, rtol=1e-5, atol=1e-5 * abs(second).max())
+
+
+def test_schur_of_equal_eigenvalues() -> None:
+    """Eigenvalues that a change leaves equal do no harm; where it parts them, there is no slope."""
+
+    def f(t: Any, change: Any) -> Any:
+        return scipy.linalg.schur(numpy.eye(2) + t * change)[0]
+
+    diagonal, low = numpy.diag([1.0, 2.0]), numpy.array([[0.0, 0.0], [1.0, 0.0]])
+    moved = np.jvp(functools.partial(f, change=diagonal), (0.0,), (1.0,))[1]
+    numpy.testing.assert_array_equal(moved, diagonal)
+    assert numpy.isnan(np.jvp(functools.partial(f, change=low), (0.0,), (1.0,))[1]).any()
+
+
+def test_funm_of_equal_eigenvalues() -> None:
+    change = numpy.arange(9.0).reshape(3, 3)
+    moved = np.jvp(
+        lambda t: scipy.linalg.funm(numpy.eye(3) + t * change, numpy.exp), (0.0,), (1.0,)
+    )
+    numpy.testing.assert_allclose(moved[1], numpy.e * change, rtol=1e-13)
+    slope = np.grad(lambda k: scipy.linalg.funm(k * M, lambda w: np.exp(-k * w))[0, 1])(0.3)
+    power = scipy.linalg.expm(-0.09 * M)
+    numpy.testing.assert_allclose(slope, (-0.6 * M @ power)[0, 1], rtol=1e-10)

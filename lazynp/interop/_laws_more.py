@@ -32,7 +32,7 @@ def _log_normal(x: Any) -> Any:
 # -- extremes --------------------------------------------------------------------------------------
 
 
-def _log1p_over(c: Any, x: Any) -> Any:
+def log1p_over(c: Any, x: Any) -> Any:
     """log(1 + c x) / c, which is x where c is 0."""
     z = c * x
     small = abs(z) < 1e-4
@@ -41,7 +41,7 @@ def _log1p_over(c: Any, x: Any) -> Any:
     return np.where(small, series, np.log1p(safe * np.where(small, 0.0, x)) / safe)
 
 
-def _expm1_over(c: Any, y: Any) -> Any:
+def expm1_over(c: Any, y: Any) -> Any:
     """(exp(c y) - 1) / c, which is y where c is 0."""
     z = c * y
     small = abs(z) < 1e-4
@@ -60,7 +60,7 @@ def _extreme_support(c: Any) -> tuple[Any, Any]:
 
 
 def _log_extreme_density(x: Any, c: Any) -> Any:
-    t = _log1p_over(-c, x)  # minus the logarithm of -log cdf
+    t = log1p_over(-c, x)  # minus the logarithm of -log cdf
     return -np.exp(-t) - t * (1 - c)
 
 
@@ -127,13 +127,13 @@ def _wrapped_cauchy(x: Any, c: Any) -> Any:
 
 CONTINUOUS |= {
     "genpareto": by_survival(
-        lambda x, c: -(c + 1) * _log1p_over(c, x), lambda x, c: -_log1p_over(c, x),
-        quantile=lambda q, c: _expm1_over(c, -np.log1p(-q)),
-        upper=lambda q, c: _expm1_over(c, -np.log(q)),
+        lambda x, c: -(c + 1) * log1p_over(c, x), lambda x, c: -log1p_over(c, x),
+        quantile=lambda q, c: expm1_over(c, -np.log1p(-q)),
+        upper=lambda q, c: expm1_over(c, -np.log(q)),
         support=_pareto_support, valid=lambda c: np.isfinite(c), inside=0.0,
     ),
     "genextreme": by_cumulative(
-        _log_extreme_density, lambda x, c: -np.exp(-_log1p_over(-c, x)),
+        _log_extreme_density, lambda x, c: -np.exp(-log1p_over(-c, x)),
         support=_extreme_support, valid=lambda c: np.isfinite(c), inside=0.0, closed=False,
     ),
     "weibull_max": by_cumulative(

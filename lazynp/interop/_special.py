@@ -29,13 +29,14 @@ def _partials(name: str) -> Sequence[Partial]:
 
 
 def _reference(*xs: Any, name: str, effect: bool) -> tuple[Any, ...]:
+    dtype = numpy.asarray(xs[0]).dtype
     i = _WHOLE.get(name)
     if i is not None:
         xs = (*xs[:i], numpy.real(xs[i]).astype(numpy.int64), *xs[i + 1 :])
     called, _, place = name.partition(" ")
     function = OWN.get(called) or getattr(scipy.special, called)
     out: Any = quietly(function, list(xs))
-    return (numpy.asarray(out[int(place)] if place else out),)
+    return (numpy.asarray(out[int(place)] if place else out, dtype),)
 
 
 def _jvp(primals: Any, tangents: Any, *, name: str, effect: bool) -> Any:

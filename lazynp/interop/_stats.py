@@ -13,9 +13,10 @@ import numpy
 
 import lazynp as np
 from lazynp._recorder import local
+from lazynp.interop._areas import normal_area
 from lazynp.interop._calls import inexact, only, refuse, stacked
 from lazynp.interop._laws import DISCRETE, HALF_LOG_TAU, Law
-from lazynp.interop._laws_rare import CONTINUOUS
+from lazynp.interop._laws_noncentral import CONTINUOUS
 from lazynp.primitives.linear_algebra import triangular_solve
 
 # -- methods ---------------------------------------------------------------------------------------
@@ -219,10 +220,8 @@ def multinomial_mass(self: Any, x: Any, n: Any, p: Any) -> Any:
 # -- the normal distribution of vectors ------------------------------------------------------------
 
 
-def squares_of_vectors(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
-    """The squares of the distances in units of cov, half of its log det, and the dimension. By
-    Cholesky's factor: log det is twice the sum of the logarithms of its diagonal.
-    """
+def _of_vectors(x: Any, mean: Any, cov: Any) -> Any:
+    """One point in each row, the mean as a vector, and cov as a matrix."""
     x = np.asarray(x)
     cov = np.asarray(1.0 if cov is None else cov)
     mean = None if mean is None else np.asarray(mean)
@@ -237,7 +236,15 @@ def squares_of_vectors(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
         raise ValueError(f"Array 'mean' must be a vector of length {dim}.")
     if cov.shape != (dim, dim):
         raise ValueError(f"Array 'cov' must be square and fit the mean, got {cov.shape}")
-    x, mean, cov = inexact(_points(x, dim), mean, cov)
+    return inexact(_points(x, dim), mean, cov)
+
+
+def squares_of_vectors(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
+    """The squares of the distances in units of cov, half of its log det, and the dimension. By
+    Cholesky's factor: log det is twice the sum of the logarithms of its diagonal.
+    """
+    x, mean, cov = _of_vectors(x, mean, cov)
+    dim = mean.shape[0]
     factor = np.linalg.cholesky(cov)
     columns = (x - mean)[..., None]
     factors, columns = stacked(factor, columns)
@@ -259,15 +266,46 @@ def _points(x: Any, dim: int) -> Any:
     return x if x.ndim > 1 else x[:, None] if dim == 1 else x[None, :]
 
 
+def _only_arrays(cov: Any, allow_singular: bool) -> None:
+    only("multivariate_normal", allow_singular=(allow_singular, False))
+    if type(cov).__module__.startswith("scipy."):
+        refuse("multivariate_normal", f"cov of type {type(cov).__name__}")
+
+
+def cumulative_of_vectors(logarithm: bool) -> Callable[..., Any]:
+    """`multivariate_normal.cdf` and `logcdf`. No options of an integration are needed."""
+
+    def method(
+        self: Any, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False,
+        maxpts: Any = None, abseps: Any = 1e-5, releps: Any = 1e-5, *, lower_limit: Any = None,
+        rng: Any = None,
+    ) -> Any:  # fmt: skip
+        _only_arrays(cov, allow_singular)
+        area = normal_area(*_of_vectors(x, mean, cov), lower_limit=lower_limit)
+        return np.log(area) if logarithm else area
+
+    return method
+
+
+def cumulative_of_frozen(logarithm: bool) -> Callable[..., Any]:
+    """`cdf` and `logcdf` of a `multivariate_normal(mean, cov)` of SciPy's own."""
+
+    def method(self: Any, x: Any, *, lower_limit: Any = None, rng: Any = None) -> Any:
+        if self.cov_object.rank < self.dim:
+            refuse("multivariate_normal", "a singular cov")
+        area = normal_area(*_of_vectors(x, self.mean, self.cov), lower_limit=lower_limit)
+        return np.log(area) if logarithm else area
+
+    return method
+
+
 def normal_of_vectors(logarithm: bool) -> Callable[..., Any]:
     """`multivariate_normal.logpdf` and `pdf`."""
 
     def method(
         self: Any, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False
     ) -> Any:
-        only("multivariate_normal", allow_singular=(allow_singular, False))
-        if type(cov).__module__.startswith("scipy."):
-            refuse("multivariate_normal", f"cov of type {type(cov).__name__}")
+        _only_arrays(cov, allow_singular)
         value = log_normal_of_vectors(x, mean, cov)
         return value if logarithm else np.exp(value)
 
@@ -285,6 +323,12 @@ class FrozenNormal:
 
     def pdf(self, x: Any) -> Any:
         return np.exp(self.logpdf(x))
+
+    def cdf(self, x: Any, *, lower_limit: Any = None, rng: Any = None) -> Any:
+        return normal_area(*_of_vectors(x, self.mean, self.cov), lower_limit=lower_limit)
+
+    def logcdf(self, x: Any, *, lower_limit: Any = None, rng: Any = None) -> Any:
+        return np.log(self.cdf(x, lower_limit=lower_limit))
 
 
 def density_of_frozen(logarithm: bool) -> Callable[..., Any]:

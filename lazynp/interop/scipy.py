@@ -172,11 +172,15 @@ METHODS: dict[str, dict[str, Function]] = {
     "scipy.stats._multivariate:multivariate_normal_gen": {
         "logpdf": stats.normal_of_vectors(True),
         "pdf": stats.normal_of_vectors(False),
+        "cdf": stats.cumulative_of_vectors(False),
+        "logcdf": stats.cumulative_of_vectors(True),
         "__call__": stats.frozen_normal,
     },
     "scipy.stats._multivariate:multivariate_normal_frozen": {
         "logpdf": stats.density_of_frozen(True),
         "pdf": stats.density_of_frozen(False),
+        "cdf": stats.cumulative_of_frozen(False),
+        "logcdf": stats.cumulative_of_frozen(True),
     },
     "scipy.stats._multivariate:dirichlet_gen": {
         "logpdf": stats.log_dirichlet,

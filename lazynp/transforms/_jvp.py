@@ -18,13 +18,14 @@ from lazynp._flush import host_value
 from lazynp._fronts import BUILT
 from lazynp._jaxpr import Rules
 from lazynp._math_calls import instead_of_math
-from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, tracer_node
+from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, tracer_node
 from lazynp._positions import user_frame
 from lazynp._primitive import NOT_DIFFERENTIABLE, Missing
 from lazynp._recorder import local
 from lazynp._trace import record, record_multiple
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
 from lazynp._values import knowable, seen_value
+from lazynp.transforms._forward import explicit, replayed
 from lazynp.transforms._recipes import with_recipe
 from lazynp.transforms._stack import (
     Flat,
@@ -117,6 +118,11 @@ class JVPTrace(Trace):
             if made is not None:
                 return made
         primals, tangents = zip(*[self.split(o) for o in operands])
+        if self.linear is None and primitive.kind in KINDS and not isinstance(rule, Missing):
+            found = replayed(primitive, primals, tangents, params)
+            if found is not None:
+                nodes = tuple([self.joined(*pair) for pair in found])
+                return nodes if primitive.multiple_results else nodes[0]
         if rule is NOT_DIFFERENTIABLE:
             if primitive.multiple_results:
                 return record_multiple(primitive, primals, params)
@@ -136,22 +142,6 @@ class JVPTrace(Trace):
                 for p, t in zip(outs, outs_dot, strict=True)
             ]
         )
-
-
-def explicit(
-    op: Op, primals: Sequence[Any], tangents: Sequence[Node | None]
-) -> tuple[tuple[Array, ...], tuple[Array | None, ...]]:
-    """Operands and tangents in the form that the rules take.
-
-    Elementwise operands without a tangent need no broadcasting: the rules record that implicitly.
-    """
-    everything = op.primitive.kind != "elementwise"
-    given, moving = [], []
-    for primal, tangent, aval in zip(primals, tangents, op.explicit, strict=True):
-        given.append(coerced(primal, aval, shape=everything or tangent is not None))
-        differentiable = tangent is not None and aval.dtype.kind in "fc"
-        moving.append(coerced(tangent, aval) if differentiable else None)
-    return tuple(given), tuple(moving)
 
 
 def settle(handle: Array, before: Node) -> None:

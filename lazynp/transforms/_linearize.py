@@ -21,7 +21,8 @@ from lazynp._trace import interpreting, record, staging
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._backward import Linearized
 from lazynp.transforms._dependence import results_of
-from lazynp.transforms._jvp import JVPTrace, JVPTracer, explicit, jvp_nodes
+from lazynp.transforms._forward import explicit
+from lazynp.transforms._jvp import JVPTrace, JVPTracer, jvp_nodes
 from lazynp.transforms._stack import Params, coerced, inferred, running, zeros
 from lazynp.transforms._sums import fuses, is_small, is_written
 from lazynp.transforms._tape import Entry, LinearTracer, RuleTemplate

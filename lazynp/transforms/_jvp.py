@@ -89,10 +89,8 @@ class JVPTrace(Trace):
 
     linear: Any  # a LinearTrace
 
-    @property
-    def eager(self) -> bool:  # type: ignore[override]
-        """Rules in C store in place; those in Python would copy an array for each store."""
-        return BUILT and self.linear is not None
+    # stores are in place in C only; in Python, each would copy an array
+    eager = BUILT
 
     def __init__(self, what: str, linear: Trace | None = None) -> None:
         super().__init__(what)

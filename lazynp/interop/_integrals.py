@@ -266,14 +266,17 @@ def solve_ivp(
         return NotImplemented
     values = valued(f)
     found = original(
-        values, (begin, end), start, method, plain(t_eval), dense_output,
+        values, (begin, end), start, method, plain(t_eval), dense_output or t_eval is not None,
         [_event(e, given) for e in hits] or None, **options,
     )  # fmt: skip
     explicit = method if method in _EXPLICIT else "RK45"
-    chosen = {k: v for k, v in options.items() if k in _OPTIONS}
-    last = end if found.status != 1 else float(max((t[-1] for t in found.t_events if len(t)),
-                                                   key=lambda t: abs(t - begin)))  # fmt: skip
-    times = _steps("solve_ivp", values, (begin, last), start, {"method": explicit, **chosen})
+    if method == explicit and found.status == 0:  # the steps are those of the solution
+        times = found.t if found.sol is None else found.sol.ts
+    else:
+        chosen = {k: v for k, v in options.items() if k in _OPTIONS}
+        last = end if found.status != 1 else float(max((t[-1] for t in found.t_events if len(t)),
+                                                       key=lambda t: abs(t - begin)))  # fmt: skip
+        times = _steps("solve_ivp", values, (begin, last), start, {"method": explicit, **chosen})
     first = state.astype(numpy.result_type(start.dtype, numpy.float64))
     if is_traced(t_span[0]):
         first = _nearby(f, t_span[0], first, begin - np.asarray(t_span[0]))
@@ -281,8 +284,7 @@ def solve_ivp(
     for i, event in enumerate(hits):
         _crossings(chain, event, given, found, i)
     _place_states(chain, found, t_span, t_eval)
-    if dense_output:
-        found.sol = chain.solution(found.sol)
+    found.sol = chain.solution(found.sol) if dense_output else None
     return found
 
 

@@ -8,7 +8,9 @@ import numpy
 import scipy
 
 import lazynp as np
-from lazynp.interop._calls import inexact, only
+from lazynp._primitive import Undefined
+from lazynp._values import knowable
+from lazynp.interop._calls import each, inexact, on_host, only
 
 # -- convolutions ----------------------------------------------------------------------------------
 
@@ -99,12 +101,67 @@ def _filtered(b: Any, a: Any, x: Any, z: Any) -> tuple[Any, Any]:
     return y, z
 
 
+def _delays(x: Any, count: int) -> Any:
+    """x, and x later by one, two, ... samples: in front of the last axis."""
+    n, zeros = x.shape[-1], np.zeros_like(x)
+    rows = [
+        np.concatenate([zeros[..., :k], x[..., : n - k]], axis=-1) for k in range(min(count, n))
+    ]
+    return np.stack([*rows, *[zeros] * (count - len(rows))], axis=-2)
+
+
+def _filter_reference(b: Any, a: Any, x: Any, *, effect: bool) -> tuple[Any, ...]:
+    b, a, x = map(numpy.asarray, (b, a, x))
+    rows = b.reshape(-1, b.shape[-1]), a.reshape(-1, a.shape[-1])
+    if x.size and all((r == r[0]).all() for r in rows):
+        out = scipy.signal.lfilter(rows[0][0], rows[1][0], x)
+    else:
+        out = each(scipy.signal.lfilter, (1, 1, 1), b, a, x)
+    return (numpy.zeros_like(x) if out is None else out.astype(x.dtype),)
+
+
+def _filter_jvp(primals: Any, tangents: Any, *, effect: bool) -> Any:
+    """a * y = b * x, so a * y' = b * x' + b' * x - a' * y, where * is a convolution."""
+    (b, a, x), (b_dot, a_dot, x_dot) = primals, tangents
+    (y,) = filtered(b, a, x, effect=False)
+    moved = None if x_dot is None else filtered(b, a, x_dot, effect=False)[0]
+    for dot, signal, sign in ((b_dot, x, 1.0), (a_dot, y, -1.0)):
+        if dot is None:
+            continue
+        late = (dot[..., None, :] @ _delays(signal, dot.shape[-1]))[..., 0, :]
+        first = np.broadcast_to(numpy.eye(1, b.shape[-1], dtype=b.dtype)[0], b.shape)
+        (more,) = filtered(sign * first, a, late, effect=False)
+        moved = more if moved is None else moved + more
+    return (y,), [moved]
+
+
+def _filter_transpose(cts: Any, b: Any, a: Any, x: Any, *, effect: bool) -> list[Any]:
+    """Backwards in time."""
+    if not isinstance(x, Undefined) or cts[0] is None:
+        return [None, None, None]
+    return [None, None, filtered(b, a, cts[0][..., ::-1], effect=False)[0][..., ::-1]]
+
+
+filtered = on_host(
+    "lfilter", lambda b, a, x, **_: (x,), _filter_reference, _filter_jvp, _filter_transpose
+)
+
+
+def _filtered_at_once(b: Any, a: Any, x: Any) -> Any:
+    """Along the last axis, by SciPy."""
+    rows = [np.broadcast_to(c, (*x.shape[:-1], c.shape[-1])) for c in (b, a)]
+    return filtered(*rows, x, effect=False)[0]
+
+
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     x = np.asarray(x)
     dtype = numpy.result_type(*[np.asarray(v).dtype for v in (b, a, x)], numpy.float32)
     if all(np.asarray(v).dtype.kind not in "fc" for v in (b, a, x)):
         dtype = numpy.dtype(numpy.float64)
     b, a, size = _coefficients(b, a, dtype)
+    if zi is None and all(knowable(v._read()) for v in (b, a, x)):  # else a program may hold it
+        y = _filtered_at_once(b, a, np.moveaxis(x.astype(dtype), axis, -1))
+        return np.moveaxis(y, -1, axis)
     turned = np.moveaxis(x.astype(dtype), axis, 0)
     if zi is None:
         z = np.zeros((size - 1, *turned.shape[1:]), dtype)

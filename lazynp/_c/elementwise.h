@@ -384,6 +384,19 @@ static int operation_of(Front *front, const Operand *them, PyObject **primitive,
     return 1;
 }
 
+/* Whether these are all numbers of Python's, of which NumPy's functions make NumPy's numbers. */
+static int are_all_weak(const Operand *them, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *aval = them[i].operand && PyList_CheckExact(them[i].operand)
+                             ? type_behind(them[i].operand)
+                             : NULL;
+        if (aval && OF(aval, Aval, weak) == Py_False)
+            return 0;
+    }
+    return 1;
+}
+
 /* The operation on operands some of which carry a tangent, new. NULL: forward, or an error. */
 static PyObject *with_tangent(Front *front, PyObject *const *xs, const Operand *them,
                               Py_ssize_t n, PyObject *now)
@@ -392,7 +405,8 @@ static PyObject *with_tangent(Front *front, PyObject *const *xs, const Operand *
     for (Py_ssize_t i = 0; i < n && tangents.rules; i++)
         if (them[i].operand && PyList_CheckExact(them[i].operand) && tracer_in(them[i].operand))
             outer = TANGENT(tracer_in(them[i].operand), JVPTracer, trace);
-    if (!outer || !operation_of(front, them, &primitive, &params))
+    if (!outer || !operation_of(front, them, &primitive, &params) ||
+        (front->creates && are_all_weak(them, n)))
         return NULL;
     Py_INCREF(outer);
     operands = operands_of(xs, them, n); /* holds them from here on */

@@ -273,9 +273,9 @@ static int find_slots_of(vectorcallfunc kind, PyObject *class)
 #undef X
     }
     if (kind == replayed) {
-        PyObject *JVPTrace, *JVPTracer, *LinearTrace, *LinearTracer, *RuleTemplate;
-        if (!PyArg_ParseTuple(class, "OOOOO", &JVPTrace, &JVPTracer, &LinearTrace, &LinearTracer,
-                              &RuleTemplate))
+        PyObject *JVPTrace, *JVPTracer, *LinearTrace, *LinearTracer, *RuleTemplate, *JVPTemplate;
+        if (!PyArg_ParseTuple(class, "OOOOOO", &JVPTrace, &JVPTracer, &LinearTrace, &LinearTracer,
+                              &RuleTemplate, &JVPTemplate))
             return -1;
 #define X(class, name) failed = failed || find_slot(class, #name, &tangents.class##_##name) < 0;
         OF_TANGENTS(X)

@@ -2,7 +2,8 @@
 
    `_linearize.replayed` defines them: it looks up the template of a rule by the kinds of the
    operands, records the template's operations, and writes one item on the tape. C does the same
-   for templates that exist. */
+   for templates that exist. In forward mode, `_forward.replayed` defines them: there is no tape, and
+   the template's operations make the tangent too. */
 
 #pragma once
 
@@ -15,17 +16,21 @@
     X(JVPTrace, alive) X(JVPTrace, linear) X(JVPTrace, written) X(JVPTracer, trace) X(JVPTracer, aval)                  \
     X(JVPTracer, code) X(JVPTracer, offset) X(JVPTracer, primal) X(JVPTracer, tangent)             \
     X(LinearTrace, tape) X(LinearTrace, count) X(LinearTracer, trace) X(LinearTracer, aval)        \
-    X(LinearTracer, index) X(RuleTemplate, compact) X(RuleTemplate, starts) X(RuleTemplate, moving)
+    X(LinearTracer, index) X(RuleTemplate, compact) X(RuleTemplate, starts) X(RuleTemplate, moving) \
+    X(JVPTemplate, compact)
 
-enum { TANGENT_CLASSES = 5, MOST_OPERANDS = 16, MOST_VALUES = 48 };
+enum { TANGENT_CLASSES = 6, MOST_OPERANDS = 16, MOST_VALUES = 48 };
 
 /* The items of `RuleTemplate.compact`. */
 enum { FIXED = 4 }; /* items of an applied template before its operands: see `_tape` */
 enum { CONSTANTS, DTYPES, STEPS, OUT, READ, PASSES, MADE, COMPACT_SIZE };
+/* Those of `JVPTemplate.compact`: the first four, and the tangent's place, or -1. */
+enum { TANGENT_AT = READ, FORWARD_SIZE };
 
 static struct {
-    PyObject *JVPTrace, *JVPTracer, *LinearTrace, *LinearTracer, *RuleTemplate;
+    PyObject *JVPTrace, *JVPTracer, *LinearTrace, *LinearTracer, *RuleTemplate, *JVPTemplate;
     PyObject *rules;   /* kinds of operands -> template */
+    PyObject *forward; /* the same in forward mode */
     PyObject *scalars; /* (type, value, dtype) -> leaf */
     PyObject *stores;  /* `_linearize._stores`, for the primitive `slice` */
     PyObject *slice, *update_slice, *stored, *where;
@@ -66,10 +71,10 @@ static inline int carries_tangent(PyObject *x)
 typedef struct {
     PyObject *known;  /* an aval, or the type of a Python scalar */
     PyObject *primal; /* a node, or a Python scalar */
-    PyObject *moving; /* a LinearTracer, or NULL */
+    PyObject *moving; /* a LinearTracer, in forward mode a node, or NULL */
 } Part;
 
-/* 0: forward. */
+/* linear: NULL in forward mode. 0: forward. */
 static int taken_apart(PyObject *x, PyObject *outer, PyObject *linear, Part *part)
 {
     part->moving = NULL;
@@ -87,6 +92,11 @@ static int taken_apart(PyObject *x, PyObject *outer, PyObject *linear, Part *par
         if (!PyList_CheckExact(part->primal) || PyList_GET_SIZE(part->primal) != NODE_SIZE ||
             !PyList_CheckExact(tangent) || PyList_GET_SIZE(tangent) != NODE_SIZE)
             return 0;
+        part->known = known(part->primal);
+        if (!linear) {
+            part->moving = tangent;
+            return is_a(part->known, the.Aval) && known(tangent) == part->known;
+        }
         part->moving = PyList_GET_ITEM(tangent, VALUE);
         if (!is_a(part->moving, tangents.LinearTracer) ||
             TANGENT(part->moving, LinearTracer, trace) != linear ||
@@ -303,42 +313,95 @@ end:
     return out;
 }
 
+/* The same in forward mode: without a tape. */
+static PyObject *done_forward(PyObject *compact, PyObject *outer, const Part *parts, Py_ssize_t n,
+                              PyObject *recorder, PyObject *code, PyObject *offset)
+{
+    PyObject *constants = PyTuple_GET_ITEM(compact, CONSTANTS), *out = NULL;
+    PyObject *dtypes = PyTuple_GET_ITEM(compact, DTYPES), *steps = PyTuple_GET_ITEM(compact, STEPS);
+    PyObject *values[MOST_VALUES];
+    Py_ssize_t size = 0, first, at = PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, TANGENT_AT));
+    unsigned long recorded = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); i++)
+        values[size++] = Py_NewRef(PyTuple_GET_ITEM(constants, i));
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *value = PyList_CheckExact(parts[i].primal)
+                              ? Py_NewRef(parts[i].primal)
+                              : leaf_of_number(parts[i].primal, PyTuple_GET_ITEM(dtypes, i));
+        if (!value)
+            goto end;
+        values[size++] = value;
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (parts[i].moving)
+            values[size++] = Py_NewRef(parts[i].moving);
+    first = size;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(steps); i++) { /* pairs: op, places */
+        PyObject *step = PyTuple_GET_ITEM(steps, i);
+        PyObject *args = at_places(values, PyTuple_GET_ITEM(step, 1));
+        PyObject *op = PyTuple_GET_ITEM(step, 0), *new = NULL;
+        if (args)
+            new = run_at_once(op, args, recorder, code, offset, NULL);
+        if (args && !new && !PyErr_Occurred()) {
+            new = node(op, args, Py_None, code, offset);
+            recorded |= 1UL << i;
+        }
+        Py_XDECREF(args);
+        if (!new)
+            goto end;
+        values[size++] = new;
+    }
+    PyObject *result = values[PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, OUT))];
+    if (!has_traced(known(result)))
+        goto end;
+    for (Py_ssize_t i = first; i < size; i++)
+        if (recorded >> (i - first) & 1 &&
+            PyList_Append(OF(recorder, Recorder, pending), values[i]) < 0)
+            goto end;
+    out = at < 0 ? Py_NewRef(result) : joined(outer, result, Py_NewRef(values[at]), code, offset);
+end:
+    while (size > 0)
+        Py_DECREF(values[--size]);
+    return out;
+}
+
 /* The templates of the last kinds of operands, found without a key. */
 enum { CACHED = 1024 };
 typedef struct {
     PyObject *template, *primitive, *params, *known[MOST_OPERANDS]; /* kept, but for `params` */
     uint64_t version, rules; /* of `params`; of the table, which may have been emptied since */
-    unsigned n, kinds; /* a bit for each operand with a tangent; one for what is stored */
+    unsigned n, kinds; /* a bit for each operand with a tangent, for what is stored, for the table */
 } Cached;
 static Cached cached[CACHED];
 
 /* The template for these operands, new. NULL: there is none, or an error. */
-static PyObject *template_for(PyObject *primitive, PyObject *params, const Part *parts, Py_ssize_t n,
-                              int is_stored)
+static PyObject *template_for(PyObject *rules, PyObject *primitive, PyObject *params,
+                              const Part *parts, Py_ssize_t n, int is_stored)
 {
     uintptr_t place = (uintptr_t)primitive >> 4 ^ (uintptr_t)params >> 4;
-    unsigned kinds = (unsigned)is_stored << MOST_OPERANDS;
+    int forward = rules == tangents.forward;
+    unsigned kinds = (unsigned)is_stored << MOST_OPERANDS | (unsigned)forward << (MOST_OPERANDS + 1);
     for (Py_ssize_t i = 0; i < n; i++) {
         kinds |= (unsigned)(parts[i].moving != NULL) << i;
         place = place * 31 + ((uintptr_t)parts[i].known >> 4);
     }
     Cached *it = &cached[(place ^ place >> 10 ^ kinds) % CACHED];
-    int same = it->template && it->rules == version(tangents.rules) &&
+    int same = it->template && it->rules == version(rules) &&
                it->primitive == primitive && it->params == params && it->n == n && it->kinds == kinds && (!params || it->version == version(params));
     for (Py_ssize_t i = 0; same && i < n; i++)
         same = it->known[i] == parts[i].known;
     if (same)
         return Py_NewRef(it->template);
     PyObject *key = kinds_of(primitive, params, parts, n, is_stored);
-    PyObject *found = key ? Py_XNewRef(PyDict_GetItemWithError(tangents.rules, key)) : NULL;
+    PyObject *found = key ? Py_XNewRef(PyDict_GetItemWithError(rules, key)) : NULL;
     Py_XDECREF(key);
-    if (!found || !is_a(found, tangents.RuleTemplate)) {
+    if (!found || !is_a(found, forward ? tangents.JVPTemplate : tangents.RuleTemplate)) {
         Py_XDECREF(found);
         return NULL;
     }
     Cached before = *it;
     *it = (Cached){Py_NewRef(found), Py_NewRef(primitive), params, {NULL},
-                   params ? version(params) : 0, version(tangents.rules), (unsigned)n, kinds};
+                   params ? version(params) : 0, version(rules), (unsigned)n, kinds};
     for (Py_ssize_t i = 0; i < n; i++)
         it->known[i] = Py_NewRef(parts[i].known);
     Py_XDECREF(before.template);
@@ -392,20 +455,26 @@ static PyObject *replay(PyObject *outer, PyObject *primitive, PyObject *params,
 {
     Part parts[MOST_OPERANDS];
     PyObject *linear, *found, *compact, *out = NULL;
-    int is_stored = 0;
+    int is_stored = 0, forward;
     if (!tangents.rules || n > MOST_OPERANDS || n < 1 || watched())
         return NULL;
     linear = TANGENT(outer, JVPTrace, linear);
-    if (!linear || !is_a(linear, tangents.LinearTrace) ||
+    forward = linear == Py_None;
+    if (!linear || !(forward || is_a(linear, tangents.LinearTrace)) ||
         TANGENT(outer, JVPTrace, alive) != Py_True)
         return NULL;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!taken_apart(operands[i], outer, linear, &parts[i]))
+        if (!taken_apart(operands[i], outer, forward ? NULL : linear, &parts[i]))
             return NULL;
-    if (primitive == tangents.slice && (is_stored = stores(parts[0].primal, params, recorder)) < 0)
+    if (!forward && primitive == tangents.slice && (is_stored = stores(parts[0].primal, params, recorder)) < 0)
         return NULL;
-    found = template_for(primitive, params, parts, n, is_stored);
-    if (found) {
+    found = template_for(forward ? tangents.forward : tangents.rules, primitive, params, parts, n,
+                         is_stored);
+    if (found && forward) {
+        compact = TANGENT(found, JVPTemplate, compact);
+        if (PyTuple_CheckExact(compact) && PyTuple_GET_SIZE(compact) == FORWARD_SIZE)
+            out = done_forward(compact, outer, parts, n, recorder, code, offset);
+    } else if (found) {
         compact = TANGENT(found, RuleTemplate, compact);
         if (PyTuple_CheckExact(compact) && PyTuple_GET_SIZE(compact) == COMPACT_SIZE)
             out = done_again(found, compact, outer, linear, parts, n, recorder, code, offset,
@@ -473,9 +542,9 @@ static int take_tangents(const Front *front)
 {
     PyObject *classes = front->function, *more = front->second;
     PyObject **takes[] = {&tangents.JVPTrace, &tangents.JVPTracer, &tangents.LinearTrace,
-                          &tangents.LinearTracer, &tangents.RuleTemplate};
+                          &tangents.LinearTracer, &tangents.RuleTemplate, &tangents.JVPTemplate};
     if (!PyTuple_CheckExact(classes) || PyTuple_GET_SIZE(classes) != TANGENT_CLASSES ||
-        !PyTuple_CheckExact(more) || PyTuple_GET_SIZE(more) != 5) {
+        !PyTuple_CheckExact(more) || PyTuple_GET_SIZE(more) != 6) {
         PyErr_SetString(PyExc_TypeError, "a front of kind replayed takes two tuples");
         return -1;
     }
@@ -487,6 +556,7 @@ static int take_tangents(const Front *front)
     Py_XSETREF(tangents.slice, Py_NewRef(PyTuple_GET_ITEM(more, 2)));
     Py_XSETREF(tangents.stored, Py_NewRef(PyTuple_GET_ITEM(more, 3)));
     Py_XSETREF(tangents.update_slice, Py_NewRef(PyTuple_GET_ITEM(more, 4)));
+    Py_XSETREF(tangents.forward, Py_NewRef(PyTuple_GET_ITEM(more, 5)));
     return 0;
 }
 

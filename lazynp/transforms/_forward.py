@@ -15,13 +15,13 @@ from lazynp._node import AVAL, OP, Node, Op
 from lazynp._recorder import inside_operation
 from lazynp._trace import check_bounds, staging
 from lazynp.transforms._stack import Params, coerced, inferred
-from lazynp.transforms._templates import Steps, Table, Unfit, known_by, scalar_leaf
+from lazynp.transforms._templates import MOST_VALUES, Steps, Table, Unfit, known_by, scalar_leaf
 
 
 class JVPTemplate:
     """What a rule recorded: operations on the primals and the tangents that there are."""
 
-    __slots__ = ("op", "dtypes", "steps", "outs")
+    __slots__ = ("op", "dtypes", "steps", "outs", "compact")
 
     def __init__(
         self, op: Op, inputs: list[Node], recorder: Any, outs: Sequence[tuple[Node, Node | None]]
@@ -30,7 +30,16 @@ class JVPTemplate:
         self.steps = Steps(inputs, recorder, [n for pair in outs for n in pair if n is not None])
         place = self.steps.place
         self.outs = [(place(o), None if t is None else place(t)) for o, t in outs]
+        self.compact = self._for_c()
         self.steps.sealed()
+
+    def _for_c(self) -> tuple[Any, ...] | None:
+        """What C needs to apply it; None if it shall not."""
+        if self.steps.size > MOST_VALUES or not self.steps.single or len(self.outs) > 1:
+            return None
+        ((out, tangent),) = self.outs
+        constants, wiring = tuple(self.steps.constants), tuple(self.steps.wiring)
+        return constants, tuple(self.dtypes), wiring, out, -1 if tangent is None else tangent
 
     def apply(self, primals: Sequence[Any], moving: Sequence[Node]) -> list[tuple[Any, Any]]:
         """The node of each result, and that of its tangent."""
@@ -44,7 +53,7 @@ class JVPTemplate:
         return [(values[o], None if t is None else values[t]) for o, t in self.outs]
 
 
-_rules = Table()
+templates = Table()
 
 
 def replayed(
@@ -67,12 +76,12 @@ def replayed(
             aval = t[AVAL] if op is None else op.aval
             if type(aval) is TracedAval or not aval.dtype.isnative:
                 return None
-            key.append((aval,))
+            key.append(True if aval is key[-1] else (aval,))
             moving.append(t)
     kinds = tuple(key)
-    made = _rules.get(kinds, _rules)
-    if made is _rules:
-        made = _rules.put(kinds, _template(primitive, primals, tangents, params))
+    made = templates.get(kinds, templates)
+    if made is templates:
+        made = templates.put(kinds, _template(primitive, primals, tangents, params))
     return None if made is None else made.apply(primals, moving)
 
 

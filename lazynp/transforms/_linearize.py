@@ -21,7 +21,7 @@ from lazynp._trace import interpreting, record, staging
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._backward import Linearized
 from lazynp.transforms._dependence import results_of
-from lazynp.transforms._forward import explicit
+from lazynp.transforms._forward import JVPTemplate, explicit, templates
 from lazynp.transforms._jvp import JVPTrace, JVPTracer, jvp_nodes
 from lazynp.transforms._stack import Params, coerced, inferred, running, zeros
 from lazynp.transforms._sums import fuses, is_small, is_written
@@ -164,8 +164,9 @@ def _stores(primal: Node, params: Params) -> bool:
 
 
 _replayed = in_front(
-    "replayed", _replay, function=(JVPTrace, JVPTracer, LinearTrace, LinearTracer, RuleTemplate),
-    rules=_rules, more=(scalars, _stores, shaping.slice, _STORED, shaping.update_slice),
+    "replayed", _replay, rules=_rules,
+    function=(JVPTrace, JVPTracer, LinearTrace, LinearTracer, RuleTemplate, JVPTemplate),
+    more=(scalars, _stores, shaping.slice, _STORED, shaping.update_slice, templates),
 )  # fmt: skip
 
 

@@ -15,11 +15,10 @@ from lazynp._jaxpr import Rules
 from lazynp._node import Node, Op, Tracer, aval_of_node, tracer_node
 from lazynp._recorder import StagingRecorder, local
 from lazynp._trace import check_bounds
-from lazynp.transforms._templates import Steps, Unfit, chosen, scalar_leaf
+from lazynp.transforms._templates import MOST_VALUES, Steps, Unfit, chosen, scalar_leaf
 
 Params = dict[str, Any]
 FIXED = 4  # items of an applied template before its operands
-_MOST_VALUES = 48  # of a template that C applies: as in `tangents.h`
 
 
 class LinearTracer(Tracer):
@@ -119,7 +118,7 @@ class RuleTemplate:
         """What C needs to apply it; None if it shall not. C takes only Python scalars that
         `scalar_leaf` knows, so their bounds have been checked.
         """
-        if self.steps.size > _MOST_VALUES or not self.steps.single:
+        if self.steps.size > MOST_VALUES or not self.steps.single:
             return None
         passes = -1 if self.passes is None else self.passes
         made = self.aval if self.made is not None else None

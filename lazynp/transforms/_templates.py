@@ -24,6 +24,7 @@ from lazynp._values import watched
 KINDS = frozenset(
     "elementwise reduction view fill update index contract linalg sort fft other".split()
 )
+MOST_VALUES = 48  # of a template that C applies: as in `tangents.h`
 Key = tuple[Any, ...]
 
 

@@ -18,10 +18,11 @@ import numpy
 
 import lazynp as np
 from lazynp._array import Array
-from lazynp._recorder import local
+from lazynp._node import VALUE, is_tracer
 from lazynp._values import knowable
 from lazynp.interop._calls import is_traced, refuse
 from lazynp.interop._on_values import on_values
+from lazynp.transforms._jvp import JVPTracer
 
 _NEAR = 1e-3  # of Newton's next step, relative to x
 
@@ -55,18 +56,39 @@ def _constant(x: Any) -> Any:
     return np.asarray(plain(x))
 
 
-def moved(f: Callable[[Any], Any], x: Any, slope: Any = None) -> Any:
-    """The root x of f with its dependence on what f reads. The value of f at x counts as 0."""
+def _order(x: Any) -> int:
+    """How many derivatives are taken of this value."""
+    count, node = 0, np.asarray(x)._read()
+    while node is not None and is_tracer(node):
+        count += type(node[VALUE]) is JVPTracer
+        node = node[VALUE].behind()
+    return max(count, 1)
+
+
+def moved(
+    f: Callable[[Any], Any], x: Any, rates: Callable[[Any], Any] | None = None, of: Any = None
+) -> Any:
+    """The root x of f with its dependence on what f reads. The value of f at x counts as 0.
+
+    rates: a transformation that gives the Jacobian of f, of the function `of`. One derivative needs
+    its value only.
+    """
     start = np.asarray(x, float)
-    rest = _constant(f(start))
+    miss = f(start)
+    rest, order = _constant(miss), _order(miss)
+    of = f if of is None else of
+    if order == 1:
+        of = on_values(of)
+    if rates is None:
+        rates = _slope if start.ndim == 0 else np.jacfwd
+    slope = rates(of)
     x = start
-    for _ in range(max(local.level, 1).bit_length()):
-        miss = f(x) - rest
+    for i in range(order.bit_length()):
+        miss = (f(x) if i else miss) - rest
+        rate = slope(x) if order > 1 else _constant(slope(x))
         if start.ndim == 0:
-            rate = np.jvp(f, (x,), (np.ones_like(start),))[1]
             step, left = miss / rate, rest / rate
         else:
-            rate = np.jacfwd(f)(x) if slope is None else slope(x)
             step, left = np.linalg.solve(rate, miss), np.linalg.solve(rate, rest)
         left = numpy.asarray(plain(left))
         if not (abs(left) <= _NEAR * (1 + abs(numpy.asarray(plain(x))))).all():
@@ -76,6 +98,14 @@ def moved(f: Callable[[Any], Any], x: Any, slope: Any = None) -> Any:
             )
         x = x - step
     return x
+
+
+def _slope(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: np.jvp(f, (x,), (np.ones_like(x),))[1]
+
+
+def _second(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return _slope(np.grad(f))
 
 
 def _with(args: Any, function: Any) -> Callable[[Any], Any]:
@@ -233,7 +263,7 @@ def minimize(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **
 
     x = np.array(whole)
     if free.size:
-        x[free] = moved(np.grad(of_free), whole[free], np.hessian(of_free))
+        x[free] = moved(np.grad(of_free), whole[free], np.hessian, of_free)
     found.x = x
     found.fun = f(found.x)
     return found
@@ -253,7 +283,7 @@ def minimize_scalar(original: Any, fun: Any, *options: Any, **named: Any) -> Any
     slack = 1e-4 * (bounds[1] - bounds[0]) if bounds is not None else 0.0
     if bounds is not None and min(found.x - bounds[0], bounds[1] - found.x) <= slack:
         refuse("minimize_scalar", "a minimum at a bound")
-    found.x = moved(np.grad(f), numpy.asarray(found.x, float)[()])
+    found.x = moved(np.grad(f), numpy.asarray(found.x, float)[()], _second, f)
     found.fun = f(found.x)
     return found
 
@@ -267,7 +297,7 @@ def _least(residuals: Callable[[Any], Any], x: Any) -> Any:
     def half(x: Any) -> Any:
         return 0.5 * (residuals(x) ** 2).sum()
 
-    return moved(np.grad(half), x, np.hessian(half))
+    return moved(np.grad(half), x, np.hessian, half)
 
 
 def least_squares(

@@ -114,3 +114,22 @@ def test_objects_are_left_as_they_are() -> None:
 
     want = (2 * 0.8 + 1) * numpy.exp(-1.6) / 0.64 - 1 / 0.64
     numpy.testing.assert_allclose(np.grad(f)(0.8), want)
+
+
+def test_one_derivative_of_a_search_takes_one_step() -> None:
+    """Of Newton's, with the value of the Jacobian; more derivatives take as many as they need."""
+    calls: list[Any] = []
+
+    def root(s: Any) -> Any:
+        def miss(z: Any) -> Any:
+            calls.append(is_traced(s))
+            return z**3 + s * z - 1
+
+        return scipy.optimize.brentq(miss, 0.0, 3.0, xtol=1e-15)
+
+    first, second = np.grad(root), np.grad(np.grad(root))
+    slope = first(0.9)
+    assert sum(calls) == 2  # whether it is traced, and the step
+    bent, h = second(0.9), 1e-4
+    numpy.testing.assert_allclose(slope, (root(0.9 + h) - root(0.9 - h)) / (2 * h), rtol=1e-6)
+    numpy.testing.assert_allclose(bent, (first(0.9 + h) - first(0.9 - h)) / (2 * h), rtol=1e-6)

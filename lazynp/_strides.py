@@ -16,11 +16,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from lazynp._array import Array, NDArray as Ours
+from lazynp._array import Array, NDArray as Ours, new_array
 from lazynp._avals import Aval, Shape, aval_of
 from lazynp._extents import mapped, stand_in
 from lazynp._memo import cached
-from lazynp._node import VALUE
+from lazynp._node import VALUE, Node
 from lazynp._sizes import sized
 
 NDArray = np.ndarray[Any, Any]
@@ -266,6 +266,24 @@ def in_order(result: Any, order: Order | None) -> Any:
     if order is not None and type(result) is Ours and result._base is None:
         result._order = order
     return result
+
+
+def own_order(array: Array) -> Order | None:
+    """The order of a new array that holds this one's elements as it does, without gaps."""
+    return array._order if array._base is None else copied_order(array)
+
+
+def kept_flags(flags: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What a new array with an array's properties has of its flags."""
+    found = None if flags is None else flags.get("readonly")
+    return {"readonly": found} if found in (True, "always") else None
+
+
+def laid_like(node: Node, order: Order | None, flags: dict[str, Any] | None) -> Array:
+    """A new array in this order, with these flags."""
+    made = new_array(node)
+    made._order, made._flags = order, flags
+    return made
 
 
 def in_common_order(result: Any, *operands: Any) -> Any:

@@ -180,7 +180,7 @@ class Jitted:
         STATS.calls += 1
         jaxpr, params = self._settled(given, traced) if plain is not None else (None, {})
         if plain is not None and jaxpr is not None and stays(traced.jaxpr, plain[1]):
-            made = [kind[1] is NDArray for kind in traced.outs]
+            made = [(kind[1] is NDArray, *kind[2:]) for kind in traced.outs]
             jaxpr = delivered(jaxpr)
             quick = quick_of(jaxpr, params, plain[1], made, traced.tree, traced.nodes)
             if quick is not None:

@@ -9,6 +9,7 @@ elsewhere, all on the same devices.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from sys import _getframe
 from typing import Any
 
@@ -39,6 +40,7 @@ from lazynp._plan import STATS, Plan
 from lazynp._positions import user_frame
 from lazynp._primitive import raise_found
 from lazynp._recorder import PlacedRecorder, StagingRecorder, elsewhere, known, local, staged
+from lazynp._strides import laid_like
 from lazynp._trace import only_checks
 from lazynp._tree import LEAF, flatten_in_order, tree_unflatten
 from lazynp.primitives.placing import places_inside
@@ -141,15 +143,17 @@ class Quick:
     __slots__ = ("op", "projections", "makers", "tree", "constants")
 
     def __init__(self, op: Op, made: Sequence[Any], tree: Any, constants: tuple[Node, ...]) -> None:
-        """made: for each result, whether it is an Array (not a Scalar) even if 0-d. constants: the
-        last operands, the same at each call.
+        """made: for each result, whether it is an Array (not a Scalar) even if 0-d, its order and
+        its flags. constants: the last operands, the same at each call.
         """
         self.op, self.tree, self.constants = op, None if tree is LEAF else tree, constants
         self.projections = [projection(op.aval, i) for i in range(len(op.aval))]
         self.makers = [
-            new_array if is_array or aval.ndim else new_scalar
-            for is_array, aval in zip(made, op.aval, strict=True)
-        ]
+            new_scalar if not (is_array or aval.ndim)
+            else partial(laid_like, order=order, flags=flags) if order or flags
+            else new_array
+            for (is_array, order, flags), aval in zip(made, op.aval, strict=True)
+        ]  # fmt: skip
 
     def call(self, args: Sequence[Any], nodes: tuple[Node, ...]) -> Any:
         """Record the call. Does what `bind` does, with everything precomputed. The user's frame is
@@ -184,7 +188,7 @@ class PlacedQuick(Quick):
     def __init__(self, op: Op, made: Sequence[Any], tree: Any, constants: tuple[Node, ...]) -> None:
         super().__init__(op, made, tree, constants)
         # of the results' handles, for the front in C
-        self.classes = tuple([NDArray if m is new_array else Scalar for m in self.makers])
+        self.classes = tuple([Scalar if m is new_scalar else NDArray for m in self.makers])
 
     def call(self, args: Sequence[Any], nodes: tuple[Node, ...]) -> Any:
         first: Any = None
@@ -264,9 +268,11 @@ def quick_of(
         return None
     if elsewhere:
         quick = not always and not op.host and op.bounds is None and op.aval
+        quick = quick and not any(order or flags for _, order, flags in made)
         return PlacedQuick(op, made, tree, ()) if quick else None
     if op.host and only_checks(op):
         jaxpr, failures = discharged(jaxpr, 0)
         op = op_of(jit_call, {"jaxpr": jaxpr, **params}, ins)
-        return CheckedQuick(op, [*made, True], (tuple, None, (tree, LEAF)), always, failures)
+        made, tree = [*made, (True, None, None)], (tuple, None, (tree, LEAF))
+        return CheckedQuick(op, made, tree, always, failures)
     return None if op.host or not op.aval else Quick(op, made, tree, always)

@@ -22,7 +22,14 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._node import OP, VALUE, Node, aval_of_node, is_interpreted, is_tracer
 from lazynp._recorder import StagingRecorder, local
 from lazynp._steps import with_numbers
-from lazynp._strides import dense_order, in_order
+from lazynp._strides import (
+    dense_order,
+    in_order,
+    kept_flags,
+    laid_like,
+    order_of_strides,
+    own_order,
+)
 from lazynp._trace import staging
 from lazynp._tree import count, tree_flatten, tree_unflatten
 from lazynp.transforms._arguments import START, Arguments, at_places, fixed
@@ -69,9 +76,10 @@ class Traced:
     captured: list[Array]  # owners that are not arguments
     avals: tuple[Aval, ...]  # of the captured owners
     nodes: list[Node]  # tracers, data: the same at each call
-    # ("new", kind) | ("same", owner) | ("view", owner, path, flags) | ("value", x) | ("put", x) |
-    # ("again", the place of a result before) | ("part", the place of its owner, path, flags,
-    # order) | ("owner", kind), for an array that is no result itself; they come last
+    # ("new", kind, order, flags) | ("same", owner) | ("view", owner, path, flags) | ("value", x) |
+    # ("put", x) | ("again", the place of a result before) | ("part", the place of its owner, path,
+    # flags, order) | ("owner", kind, order, flags), for an array that is no result itself; they
+    # come last
     outs: list[Any]
     written: list[tuple[str, int]]  # ("argument", "captured" or "value", place)
     tree: Any
@@ -174,7 +182,7 @@ def _finished(
         else parts.get(i) or _result(x, recorder, roots, starts, what)
         for i, x in enumerate(leaves)
     ]  # fmt: skip
-    outs += [("owner", _result(x, recorder, roots, starts, what)[1]) for x in shared]
+    outs += [("owner", *_result(x, recorder, roots, starts, what)[1:]) for x in shared]
     changed = [h[0] for h in recorder.handles.values() if h[0]._node is not h[2]]
     roots += [owner._node for owner in changed]
     stored = [i for i, (h, n) in enumerate(zip(*lent, strict=True)) if h._read() is not n]
@@ -272,7 +280,12 @@ def _result(
                 return "view", x._base, path, x._flags, x._order
     check_leaf(x, f"{what}: a result")
     roots.append(argument_node(x))
-    return "new", NDArray if type(x) is NDArray or isinstance(x, np.ndarray) else Scalar
+    if type(x) is NDArray:
+        return "new", NDArray, own_order(x), kept_flags(x._flags)
+    if isinstance(x, np.ndarray):
+        flags = None if x.flags.writeable else {"readonly": True}
+        return "new", NDArray, order_of_strides(x), flags
+    return "new", Scalar, None, None
 
 
 def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) -> Any:
@@ -407,7 +420,9 @@ def _set_aside(given: Arguments) -> None:
 
 def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]], places: Any) -> Any:
     if kind[0] in _MADE:
-        return made if kind[1] is NDArray or made.ndim else new_scalar(made._read())
+        if kind[1] is not NDArray and not made.ndim:
+            return new_scalar(made._read())
+        return laid_like(made._read(), *kind[2:]) if kind[2] or kind[3] else made
     owner = kind[1] if isinstance(kind[1], Array) else owners[kind[1][0]][kind[1][1]]
     if kind[0] == "same":
         return owner

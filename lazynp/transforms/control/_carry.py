@@ -27,6 +27,7 @@ from lazynp.transforms.control._aliases import (
 from lazynp.transforms.control._growing import Growth
 from lazynp.transforms.control._joining import apart, lossy, mixed, settles
 from lazynp.transforms.control._known import python_number
+from lazynp.transforms.control._laid import Orders
 from lazynp.transforms.control._places import MOST, Place, Whole, arrays_in
 from lazynp.transforms.control._records import Record, closed, is_frozen, name_twice, opened
 from lazynp.transforms.control._sharing import Group, containers, is_merged, made_here, note_merged
@@ -100,6 +101,7 @@ class Carry:
         self.chosen: set[str] = set()  # branches decide which array it is
         self.stays: dict[tuple[str, int], Any] = {}  # arrays that each round leaves in their places
         self.outside: list[Any] = []  # arrays from outside that rounds bind to variables
+        self.orders = Orders()
         self.variables = names  # without places
         for n in names:
             self._enter(n)
@@ -114,6 +116,7 @@ class Carry:
             self._enlarge(n, window)
             return
         leaves = tree_flatten(v)[0]
+        self.orders.begin(n, leaves)
         if v is None or not all(map(numeric, leaves)):
             self.fixed.add(n)
 
@@ -146,7 +149,10 @@ class Carry:
         made = {}
         for n, v in carried.items():
             leaves, tree = tree_flatten(v)
-            new = [new_array(x._read()) if type(x) is NDArray else x for x in leaves]
+            new = [
+                self.orders.put(n, k, new_array(x._read())) if type(x) is NDArray else x
+                for k, x in enumerate(leaves)
+            ]
             made[n] = tree_unflatten(tree, new)
             window = self.windows.get(n)
             bound = window.part(made[n], self.done) if window else opened(made[n])
@@ -406,6 +412,8 @@ class Carry:
                 leaves[k], dtype = cast(y, dtype, a.weak and b.weak), None
             wanted.append(dtype)
         if all(w is None for w in wanted):
+            if self.orders.change(n, leaves, self.least, self.line):
+                raise Again
             return tree_unflatten(tree, leaves)
         self.values[n] = Recast(start, wanted)
         raise Again
@@ -448,7 +456,8 @@ class Carry:
             v = self.windows[n].finished(v) if n in self.windows else v
             leaves, tree = tree_flatten(v)
             made = [
-                pythons(x, x.dtype) if w else x for x, w in zip(leaves, self.weak[n], strict=True)
+                pythons(x, x.dtype) if w else self.orders.put(n, k, x)
+                for k, (x, w) in enumerate(zip(leaves, self.weak[n], strict=True))
             ]
             if n in self.unclear:  # a write would not reach the array that it shows
                 for x in filter(is_array, made):

@@ -17,6 +17,7 @@ from lazynp._array import Array, NDArray, Scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._dataclass import dataclass
 from lazynp._recorder import local
+from lazynp._strides import in_order
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._branches import Merged
@@ -50,6 +51,7 @@ from lazynp.transforms.control._joining import (
     lossy,
     mixed,
 )
+from lazynp.transforms.control._laid import order_of_both
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import check_with_message, raised
 from lazynp.transforms.control._places import new_places, noting
@@ -405,7 +407,8 @@ def _joined(
             )
         old = p[2], q[2]
         nested = p[3] or q[3] or session.carry is None and are_mixed_bools(p[1], q[1])
-        slots.append((p[0], q[0], aval, _class(x, y, *old), old, nested))
+        order = order_of_both(x, y, (p[0], q[0]), line)
+        slots.append((p[0], q[0], aval, _class(x, y, *old), old, nested, order))
         parts.append((False, None))
 
     group = Group()
@@ -442,7 +445,7 @@ def _maybe(name: str, first: Any, second: Any, line: int, made: set[int]) -> _Re
     ends = [flag_a if place_a is None else place_a, flag_b if place_b is None else place_b]
     return (
         (lambda handles: Maybe(rebuild(handles), next(handles), none)),
-        [*slots, (ends[0], ends[1], bool_aval, Scalar, (), False)],
+        [*slots, (ends[0], ends[1], bool_aval, Scalar, (), False, None)],
     )
 
 
@@ -466,6 +469,7 @@ def _handle(node: Array, slot: Any, line: int) -> Array:
     if slot[2].weak:  # a number of Python's on both sides
         node = elementwise.convert(node, dtype=slot[2].dtype, weak=True)
     made = result_handle(node._read(), NDArray if slot[3] is not Scalar else None)
+    in_order(made, slot[6])
     if slot[3] == "fixed":
         protect(made, f"line {line}: a branch", [x for x in slot[4] if x is not None])
     return made

@@ -8,7 +8,6 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,12 @@ from lazynp.transforms.control._joining import (
 )
 from lazynp.transforms.control._laid import order_of_both
 from lazynp.transforms.control._membership import within
-from lazynp.transforms.control._messages import check_with_message, raised
+from lazynp.transforms.control._messages import (
+    check_raised,
+    check_with_message,
+    is_deferred,
+    raised,
+)
 from lazynp.transforms.control._places import new_places, noting
 from lazynp.transforms.control._records import name_twice, put_together, taken_apart
 from lazynp.transforms.control._sharing import (
@@ -86,12 +90,9 @@ from lazynp.transforms.control._state import (
     undecided,
     value_of,
     values_of,
-    when_raised,
 )
 
 _INT = np.dtype(np.int64)
-# errors that an operation in a branch may raise while it is traced: there is no such element
-_OF_VALUES = (IndexError, KeyError, ZeroDivisionError)
 _VALUE = ".value of an expression"
 
 
@@ -336,27 +337,13 @@ def _staged(
         with session.staged(), noting() as stores:
             program = stage(run, [], f"a branch at line {line}", [])
     except BaseException as error:
-        if when_raised(error) < since and not isinstance(error, _OF_VALUES):
+        if not is_deferred(error, since):
             raise
         return _Side(None, [], [], 0, [], set(), error), []  # type: ignore[arg-type]
     finally:
         session.own = own
         bind_all(cells.values(), before)
     return _Side(program, values, described, len(leaves), old, made), found
-
-
-def check_raised(bad: Any, error: BaseException) -> None:
-    """Record that the program raises this error, where its `raise` stands."""
-    place: TracebackType | None = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    before = local.where
-    if place is not None:
-        local.where = place.tb_frame.f_code, place.tb_lasti
-    try:
-        check_with_message(bad, type(error), str(error), session.depth + 1)  # type: ignore
-    finally:
-        local.where = before
 
 
 _Rebuilt = tuple[Callable[[Any], Any], list[Any]]

@@ -24,7 +24,7 @@ from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._looping import counted, counted_loop, looped, stacked_loop
 from lazynp.transforms.control._carry import Again, Carry, Exchanged, OtherType
-from lazynp.transforms.control._choice import branch, check_raised, not_
+from lazynp.transforms.control._choice import branch, not_
 from lazynp.transforms.control._divided import (
     BYTES,
     EQUATIONS,
@@ -38,6 +38,7 @@ from lazynp.transforms.control._divided import (
     windows,
 )
 from lazynp.transforms.control._growing import Grows
+from lazynp.transforms.control._messages import check_raised, is_deferred
 from lazynp.transforms.control._places import new_places, noting
 from lazynp.transforms.control._sequences import SHORT, Rounds, rounds_of
 from lazynp.transforms.control._starts import started
@@ -162,7 +163,7 @@ def _attempt(
     measure: bool = False,
 ) -> str | None:  # fmt: skip
     """Stage a loop; returns why that cannot be."""
-    carry.joining = joining
+    carry.joining, since = joining, next(numbers)
     try:
         _staged_for(rounds, skipped, body, ends, carry, measure)
         return None
@@ -179,6 +180,9 @@ def _attempt(
         raise OtherType(f"line {carry.line}: {type(error).__name__}: {error}") from None
     except Exception as error:
         bind_all(carry.cells.values(), carry.before)
+        if undecided(rounds.length) and is_deferred(error, since):
+            check_raised(elementwise.greater(rounds.length, 0), error)
+            return None
         if when_raised(error) or undecided(rounds.length):
             raise
         why = f"line {carry.line}: {type(error).__name__}: {error}"
@@ -466,7 +470,7 @@ def while_(
     except Exchanged as exchanged:
         raise CannotStage(_unknown_places(exchanged, line)) from None
     except Exception as error:
-        if when_raised(error) < since:
+        if not is_deferred(error, since):
             raise
         check_raised(truth(going), error)  # each round raises it, and so the first, if there is one
         return

@@ -6,12 +6,22 @@ What the program knows only while it runs is a mark in the text. One integer can
 from __future__ import annotations
 
 import re
+from types import TracebackType
 from typing import Any
 
 from lazynp._recorder import local
 from lazynp.primitives.checks import check_later
-from lazynp.transforms.control._state import CannotStage, mark_raised, session, text, undecided
+from lazynp.transforms.control._state import (
+    CannotStage,
+    mark_raised,
+    session,
+    text,
+    undecided,
+    when_raised,
+)
 
+# errors that an operation in a body may raise while it is traced: there is no such element
+_OF_VALUES = (IndexError, KeyError, ZeroDivisionError)
 _MARK = re.compile("\0(\\d+)\0")
 
 
@@ -68,3 +78,22 @@ def raised(error: Any) -> Any:
         error = error()
     mark_raised(error)
     return error
+
+
+def is_deferred(error: BaseException, since: int) -> bool:
+    """Whether only a body that runs raises what its trace, begun after that number, has raised."""
+    return when_raised(error) >= since or isinstance(error, _OF_VALUES)
+
+
+def check_raised(bad: Any, error: BaseException) -> None:
+    """Record that the program raises this error, where its `raise` stands."""
+    place: TracebackType | None = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    before = local.where
+    if place is not None:
+        local.where = place.tb_frame.f_code, place.tb_lasti
+    try:
+        check_with_message(bad, type(error), str(error), session.depth + 1)  # type: ignore
+    finally:
+        local.where = before

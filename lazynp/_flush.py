@@ -35,7 +35,7 @@ from lazynp._node import (
 )
 from lazynp._observers import observers
 from lazynp._policy import Cut
-from lazynp._positions import position, user_frame
+from lazynp._positions import converts, position, user_frame
 from lazynp._recorder import (
     UNKNOWN,
     Recorder,
@@ -289,6 +289,8 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
             "argument static (static_argnums)"
         )
         error.only_traced = True  # no handler of the user's may catch it
+        if converts(_getframe(1)):
+            recorder.asked = error
         raise error
     for observe in known_observers:
         observe(needed)

@@ -96,6 +96,23 @@ def user_frame(frame: FrameType) -> FrameType:
     return frame
 
 
+_CONVERSIONS = f"{_PACKAGE}_conversions.py"
+_NUMBERS = frozenset({"__bool__", "__int__", "__float__", "__complex__", "__index__"})
+
+
+def converts(frame: FrameType) -> bool:
+    """Whether the user's code itself makes a number of an array (`if x`, `float(x)`), and no
+    function of lazynp's does, which may take another way without the number.
+    """
+    user, code = user_frame(frame), frame.f_code
+    found: FrameType | None = frame
+    while found is not None and found is not user:
+        code, found = found.f_code, found.f_back
+    if code.co_name in _NUMBERS:
+        return True
+    return code.co_filename == _CONVERSIONS and not code.co_name.startswith("__array")
+
+
 def depth_of_user(frame: FrameType) -> int:
     """The `stacklevel` of a warning in this frame that is to name the user's line."""
     user, depth = user_frame(frame), 1

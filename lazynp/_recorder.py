@@ -242,7 +242,7 @@ class StagingRecorder(Recorder):
 
     __slots__ = (
         "level", "outer", "handles", "aliases", "inputs", "effects", "ranges", "checked", "_own",
-        "_counted", "_fresh", "dependent", "fuses", "picked", "windows", "sizes", "thread",
+        "_counted", "_fresh", "asked", "dependent", "fuses", "picked", "windows", "sizes", "thread",
     )  # fmt: skip
 
     borrowed = 0  # arrays so far, in all threads
@@ -269,6 +269,7 @@ class StagingRecorder(Recorder):
         self._counted = 0
         self._fresh: dict[int, Node] = {}  # nodes of handles made during this trace
         self.dependent: dict[int, Node] = {}  # nodes that depend on inputs, as far as was asked
+        self.asked: BaseException | None = None  # the error of who has asked for a value
 
     def choose(self) -> None:
         self.backend = RECORD

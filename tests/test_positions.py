@@ -15,6 +15,7 @@ import pytest
 import lazynp as np
 from lazynp import _positions
 from lazynp._positions import (
+    converts,
     ends_statement_between,
     instruction,
     next_instruction,
@@ -142,3 +143,17 @@ def test_user_code_that_lazynp_calls_is_the_users() -> None:
 
     np.vmap(mapped)(np.ones((2, 3)))
     assert found == ["mapped"]
+
+
+def test_who_makes_a_number_of_an_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+    monkeypatch.setattr("lazynp._flush.converts", lambda frame: seen.append(converts(frame)))
+    asking = {
+        "bool(x.sum() > 0)": True, "1 if x[0] else 2": True, "complex(x[0])": True,
+        "[1, 2][x.astype(int)[0]]": True, "x.tolist()": True, "np.array_str(x)": False,
+    }  # fmt: skip
+    for text, itself in asking.items():
+        seen.clear()
+        with pytest.raises(TypeError):
+            np.jit(eval(f"lambda x: {text}", {"np": np}))(np.ones(3))
+        assert seen and set(seen) == {itself}, text

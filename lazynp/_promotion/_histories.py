@@ -390,8 +390,8 @@ class Histories:
         """
         why = f"line {site.line}: `{site.of}` gets an array that something else refers to"
         picked = session.pick_of(x)
-        flags = x._flags if picked is None else None  # which are ours
-        if x._base is not None or flags is not None or x._order is not None:
+        odd = picked is None and x._flags is not None  # else the flags are ours
+        if odd or x._base is not None or x._order is not None or x.ndim > 1 and session.unlaid:
             raise CannotStage(f"line {site.line}: `{site.of}` gets a view, or a read-only array")
         for old in (picked[1] or ()) if picked is not None else ():
             if old is not None:

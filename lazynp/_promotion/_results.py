@@ -13,7 +13,7 @@ from lazynp._promotion._objects import MISSING
 from lazynp._promotion._template import Again
 from lazynp.functions._nested import as_row
 from lazynp.transforms._stack import node_of, result_handle
-from lazynp.transforms.control import CannotStage, refuse_merged, session
+from lazynp.transforms.control import CannotStage, refuse_merged, refuse_unlaid, session
 
 Path = tuple[Any, ...]
 _FIXED = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
@@ -59,6 +59,7 @@ class Results:
             for k, name, value in again.changes()
         ]
         self._place_rows()
+        refuse_unlaid(self.values)
 
     def _described(self, x: Any) -> Any:
         found = self._known.get(id(x))

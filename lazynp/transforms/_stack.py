@@ -38,7 +38,7 @@ from lazynp._node import (
     op_of,
 )
 from lazynp._plan_jaxpr import cast_scalar
-from lazynp._recorder import elsewhere, local
+from lazynp._recorder import StagingRecorder, elsewhere, local
 from lazynp._strides import are_apart, writeable
 from lazynp._trace import check_bounds, interpreting
 from lazynp._tree import tree_flatten, tree_unflatten
@@ -309,6 +309,14 @@ class telling_why:  # a block
         cause = error.__cause__ if isinstance(error, ValueError) else None
         if isinstance(cause, TypeError) and _is_ours(cause):
             raise cause.with_traceback(place) from None
+
+
+def none_swallowed(recorder: StagingRecorder) -> None:
+    """Raise the error of a value that is not known, if a handler of the user's has caught it. What
+    the function has done since is not what it does with a value.
+    """
+    if recorder.asked is not None:
+        raise recorder.asked
 
 
 def _is_ours(error: BaseException) -> bool:

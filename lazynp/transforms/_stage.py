@@ -48,6 +48,7 @@ from lazynp.transforms._stack import (
     kind_of,
     name_of,
     node_of,
+    none_swallowed,
     running,
     telling_why,
     write,
@@ -133,12 +134,9 @@ class Program:
 
 
 def stage(
-    function: Callable[[list[Array]], list[Any]],
-    avals: Sequence[Aval],
-    what: str,
-    kinds: Sequence[Any] | None = None,
-    ranges: Ranges | None = None,
-) -> Program:
+    function: Callable[[list[Array]], list[Any]], avals: Sequence[Aval], what: str,
+    kinds: Sequence[Any] | None = None, ranges: Ranges | None = None,
+) -> Program:  # fmt: skip
     """Stage a function of flat handles. kinds: the classes of the handles that it gets. ranges: of
     the integers among them, by place: see `_intervals`.
     """
@@ -203,6 +201,7 @@ def captured_program(
     """The program of these roots. After the given inputs come the captured arrays that it reads or
     writes (except those in `known`, by id), tracers of outer levels, and data.
     """
+    none_swallowed(recorder)
     handles = [h for h in recorder.handles.values() if id(h[0]) not in known]
     aliases = list(recorder.aliases.values())
     taken = [*inputs, *(h[2] for h in handles), *(given for _, given in aliases)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from sys import _getframe
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from lazynp._avals import Aval, aval_of
 from lazynp._flush import cure
 from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, leaf, op_of, tracer_node
-from lazynp._positions import position
+from lazynp._positions import converts, position
 from lazynp._primitive import Missing
 from lazynp._recorder import user_position
 from lazynp._tree import LEAF, broadcast_prefix, count, tree_flatten
@@ -82,6 +83,8 @@ class BatchTracer(Tracer):
             f"{position(*user_position())} asks for one {cure(self.aval)}; {wording.same}"
         )
         error.wording = wording  # `vmap` knows its own by that
+        if converts(_getframe(1)):
+            self.trace.asked = error  # type: ignore[attr-defined]
         raise error
 
     exact = seen
@@ -105,7 +108,7 @@ def flagged(outs: Sequence[Array], flags: Sequence[bool]) -> tuple[Any, ...]:
 
 
 class BatchTrace(Trace):
-    __slots__ = ("size", "axis_name", "spmd", "wording")
+    __slots__ = ("asked", "size", "axis_name", "spmd", "wording")
 
     def __init__(
         self, what: str | Wording, size: int, axis_name: Any = None, spmd: Any = None
@@ -113,6 +116,7 @@ class BatchTrace(Trace):
         self.wording = Wording(what) if isinstance(what, str) else what
         super().__init__(self.wording.what)
         self.size, self.axis_name = size, axis_name
+        self.asked: BaseException | None = None  # the error of who has asked for a value
         self.spmd = spmd  # the axis of a mesh that splits the examples in constraints
 
     def mine(self, x: Any) -> bool:
@@ -313,6 +317,8 @@ def batch_nodes(
             for x, h, axis in zip(arguments, handles, axes, strict=True)
         ]
         leaves = function(given)
+        if trace.asked is not None:  # a handler of the user's has caught it
+            raise trace.asked
         outs = [trace.split(node_of(x)) for x in leaves]
         like = list(map(kind_of, leaves))
         del given, leaves  # handles made inside must be gone when `running` settles them

@@ -186,6 +186,24 @@ def test_hot_functions_whose_results_are_in_fortran_order() -> None:
         assert hot.programs == 1, hot.explained()
 
 
+def turned_inside(x, n):
+    y = np.zeros(x.shape)
+    while x.sum() < n:
+        y = x.T * 2
+        x = x + 1
+    return y.sum()
+
+
+@pytest.mark.own_policy
+def test_a_hot_function_may_turn_arrays_that_it_does_not_give_back() -> None:
+    with promoting():
+        hot = front(turned_inside)
+        for k in range(5):
+            x = np.arange(9.0).reshape(3, 3) + k
+            assert float(turned_inside(x, 99)) == float(hot.plain(x, 99))
+        assert hot.programs == 1, hot.explained()
+
+
 def turned_by_values(x):
     y = x
     if x[0, 0] > 0:

@@ -33,6 +33,7 @@ from lazynp.transforms.control._choice import (
 from lazynp.transforms.control._counted import counted
 from lazynp.transforms.control._handlers import catches, catching, caught, depth, surely
 from lazynp.transforms.control._known import arithmetic, augmented, unary
+from lazynp.transforms.control._laid import refuse_unlaid
 from lazynp.transforms.control._loops import COUNT, for_, while_
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import message, raised
@@ -87,6 +88,6 @@ __all__ = [
     "COUNT", "CannotStage", "Door", "Front", "PURE", "Record", "STANDING", "TooLong", "binds",
     "bounds_only", "changed", "closed", "converted", "copied", "fresh", "front_of", "inner_codes",
     "is_rewritten", "is_users", "jumps", "kept_inside", "left_behind", "names", "opened", "place",
-    "plain_of", "plainer", "pythons", "refuse_merged", "session", "transplanted", "undecided",
-    "user_line", "whole_tree", "wrappers",
+    "plain_of", "plainer", "pythons", "refuse_merged", "refuse_unlaid", "session",
+    "transplanted", "undecided", "user_line", "whole_tree", "wrappers",
 ]  # fmt: skip

@@ -36,16 +36,16 @@ class Orders:
 
     def change(self, name: str, leaves: Iterable[Any], least: int, line: int) -> bool:
         """Whether a round leaves arrays in another order than it found them in. Then the next trace
-        begins with that. Where the number of rounds decides, the last order found counts; a hot
-        function stays with Python. least: rounds that there are at least.
+        begins with that. Where the number of rounds decides, the last order found counts, and
+        `refuse_unlaid` knows. least: rounds that there are at least.
         """
         changed = False
         for k, x in enumerate(leaves):
             key, order = (name, k), _order(x)
             if order == self._found.get(key):
                 continue
-            if session.strict is not None and (not least or key in self._changed):
-                raise CannotStage(f"line {line}: `{name}` {_UNCLEAR}")
+            if not least or key in self._changed:
+                session.unlaid = f"line {line}: `{name}` {_UNCLEAR}"
             if key in self._changed:
                 continue
             self._changed.add(key)
@@ -58,16 +58,21 @@ class Orders:
 
 def order_of_both(x: Any, y: Any, places: tuple[Any, Any], line: int) -> Order | None:
     """The order of what a branch gives: x or y. places: of these; one that has no value is `Zero`.
-    Where they differ, C order; a hot function stays with Python.
+    Where they differ, C order, and `refuse_unlaid` knows.
     """
     a, b = _order(x), _order(y)
     if a == b or isinstance(places[1], Zero):
         return a
     if isinstance(places[0], Zero):
         return b
-    if session.strict is not None:
-        raise CannotStage(f"line {line}: an array {_UNCLEAR}")
+    session.unlaid = f"line {line}: an array {_UNCLEAR}"
     return None
+
+
+def refuse_unlaid(arrays: Iterable[Any]) -> None:
+    """Raise where a hot function or a loop gives back arrays, and the order of one is not known."""
+    if session.unlaid and any(type(x) is NDArray and x.ndim > 1 for x in arrays):
+        raise CannotStage(session.unlaid)
 
 
 def _order(x: Any) -> Order | None:

@@ -82,6 +82,7 @@ class Session(threading.local):
         self.reseeded: Any = None  # the state of NumPy's own generator before the trace seeded it
         self.drawn = 0
         self.drew = False  # whether a random number was asked for
+        self.unlaid = ""  # why nobody knows the order in memory of an array (`_laid`)
         self.number = 0  # of the function
         self.handlers: list[tuple[int, Any]] = []  # of each `try` that runs: line, and types
         self.within: dict[int, Any] = {}  # by id: jitted functions that are being traced, plain
@@ -215,7 +216,7 @@ class Session(threading.local):
         self.until, self.most = until, most
         self.limit, self.strict, self.cells, self.scopes = limit, {}, cells, scopes
         self.asked, self.drew, self.seeded, self.drawn = set(), False, {}, 0
-        self.reseeded = None
+        self.reseeded, self.unlaid = None, ""
         try:
             with self.staged():
                 for x in objects:

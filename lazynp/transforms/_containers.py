@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lazynp._array import Array
+from lazynp._array import Array, NDArray
 from lazynp._dataclass import dataclass
 from lazynp._node import VALUE, is_tracer
 from lazynp._tree import count, is_registered, parts_of, tree_flatten, tree_unflatten
@@ -68,8 +68,9 @@ class Containers:
         return known is not None and isinstance(known.place, tuple)
 
     def stand_in(self, x: Any) -> Any:
-        """What stands for a leaf of a result."""
-        return self._known[id(x)] if self.is_known(x) else x
+        """What stands for a leaf of a result: the caller's own containers, and views."""
+        is_view = type(x) is NDArray and x._base is not None and id(x) in self._known
+        return self._known[id(x)] if is_view or self.is_known(x) else x
 
     def changed(self) -> tuple[list[Change], list[Any]]:
         """The changes, and the leaves of what is new, with `Given` and `Constant` ones."""

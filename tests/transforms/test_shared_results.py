@@ -181,3 +181,21 @@ def test_parts_that_begin_at_a_size_share_memory(program: Callable[[Any], Any]) 
             want[k][...] = 9
             for a, b in zip((*got, x), (*want, theirs), strict=True):
                 assert numpy.asarray(a).tolist() == b.tolist()
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_view_that_is_given_back_is_the_one_that_was_given(turned: bool) -> None:
+    def f(x, y):
+        x[1] += y[0]
+        return x, [y, x], x + 1
+
+    compiled = np.jit(f)
+    for k in range(4):
+        a = np.arange(8.0) + k
+        v, w = (a[::-1][k % 2 :], a[::2]) if turned else (a[1:], a[k % 3 :][:3])
+        b = numpy.arange(8.0) + k
+        s, t = (b[::-1][k % 2 :], b[::2]) if turned else (b[1:], b[k % 3 :][:3])
+        got, want = compiled(v, w), f(s, t)
+        assert got[0] is v and got[1][0] is w and got[1][1] is v
+        numpy.testing.assert_array_equal(numpy.asarray(a), b)
+        numpy.testing.assert_array_equal(numpy.asarray(got[2]), want[2])

@@ -9,14 +9,13 @@ noticed somewhere. While a function is staged, everything is recorded.
 
 from __future__ import annotations
 
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from sys import _getframe
-from types import CodeType, FrameType, SimpleNamespace
+from types import CodeType, FrameType
 from typing import Any
 
 from lazynp._avals import In, aval_of, native
@@ -41,6 +40,7 @@ from lazynp._ownership import only_here
 from lazynp._policy import LoopPolicy, Mode
 from lazynp._positions import user_frame
 from lazynp._quiet import quiet_context
+from lazynp._signals import let_through
 
 UNKNOWN = (0, -1, ())  # for `Recorder.inside`; None means outside any function of lazynp
 
@@ -90,6 +90,18 @@ class GivesWay(BaseException):
     """Ends a call of the user's that runs, since a program will give its results. An observer of
     ticks may raise it. (No `except Exception` of the user's may stop it.)
     """
+
+
+class _Unheard:
+    """Tells `sys.unraisablehook` of an exception that nothing may raise: Python gives it those of
+    destructors.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __del__(self) -> None:
+        raise self._error
 
 
 class Recorder:
@@ -176,7 +188,9 @@ class Recorder:
             self.gather(Gathered(spent=self.policy.patience))
 
     def ticked(self) -> None:
-        """`TICK` more operations have come."""
+        """`TICK` more operations have come. (In C no operation may fail: there, a signal whose
+        handler has raised an exception meanwhile comes again.)
+        """
         self.countdown = TICK
         try:
             for observer in tick_observers:
@@ -184,11 +198,8 @@ class Recorder:
         except RecursionError:  # a full stack is no matter
             pass
         except Exception as error:  # no operation of the user's fails because it is counted
-            told: Any = SimpleNamespace(
-                exc_type=type(error), exc_value=error, exc_traceback=error.__traceback__,
-                err_msg="lazynp: while counting operations", object=self,
-            )  # fmt: skip
-            sys.unraisablehook(told)
+            let_through(error)
+            _Unheard(error)
 
     def worked(self, size: int) -> None:
         """So many bytes were computed that had been recorded: each 4 KB count as an operation, as

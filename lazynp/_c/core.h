@@ -187,8 +187,33 @@ static PyObject *hand_on(Front *front, PyObject *const *args, size_t nargsf, PyO
 
 /* -- the state, and types ---------------------------------------------------------------------- */
 
-/* An error where none may be raised. Ctrl-C comes again; what ends the call that runs (`GivesWay`)
- * is raised at the next line of Python's; a full stack is no matter. */
+/* Whether the error is one of a signal's handler. Then the signal comes again. */
+static int comes_again(void)
+{
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    if (trace)
+        PyException_SetTraceback(error, trace);
+    PyObject *module = PyImport_ImportModule("lazynp._signals");
+    PyObject *found = module ? PyObject_CallMethod(module, "signal_of", "O", error) : NULL;
+    long number = found ? PyLong_AsLong(found) : 0;
+    Py_XDECREF(module);
+    Py_XDECREF(found);
+    PyErr_Clear();
+    if (number <= 0) {
+        PyErr_Restore(type, error, trace);
+        return 0;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(trace);
+    PyErr_SetInterruptEx((int)number);
+    return 1;
+}
+
+/* An error where none may be raised. Ctrl-C comes again, as other signals do; what ends the call
+ * that runs (`GivesWay`) is raised at the next line of Python's; a full stack is no matter. */
 static void put_off(PyObject *where)
 {
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
@@ -199,7 +224,7 @@ static void put_off(PyObject *where)
         PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), the.gives_way);
     } else if (PyErr_ExceptionMatches(PyExc_RecursionError))
         PyErr_Clear();
-    else
+    else if (!comes_again())
         PyErr_WriteUnraisable(where);
 }
 

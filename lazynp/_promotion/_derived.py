@@ -33,6 +33,7 @@ from lazynp._promotion._results import Results
 from lazynp._promotion._template import Again
 from lazynp._promotion._trials import Trials
 from lazynp._recorder import GivesWay
+from lazynp._signals import let_through
 from lazynp.transforms._grad import value_and_grad
 from lazynp.transforms._pulls import LinearFunction
 from lazynp.transforms._recipes import Recipe, recipe_of, runners
@@ -147,6 +148,7 @@ class Derived(Trials):
                 case.candidate, case.takes_long = program, True
             return out
         except (Exception, CannotStage) as why:
+            let_through(why)
             case.refuse(why)
         return plain(*args, **kwargs)
 

@@ -27,6 +27,7 @@ from lazynp._promotion._guards import Guards, refuse_computed
 from lazynp._promotion._objects import CONTAINERS
 from lazynp._promotion._results import Path, Results, numpys_in, rebuilt, with_numpys
 from lazynp._promotion._template import Again, Listed
+from lazynp._signals import let_through
 from lazynp.functions.tools import compute
 from lazynp.transforms._arguments import Arguments
 from lazynp.transforms._jit import Jitted
@@ -150,8 +151,8 @@ class Program:
                 self(empty, empty, list(objects))
         except lowering.Unfinished as unfinished:
             return None if unfinished.work.done else unfinished.work
-        except Exception:
-            pass  # the trial will meet it, too
+        except Exception as error:  # the trial will meet it, too
+            let_through(error)
         return None
 
     def outcome(self, leaves: list[Any], back: Any = ()) -> Any:

@@ -38,6 +38,7 @@ from lazynp._promotion._tracing import NEVER, Tracing
 from lazynp._promotion._tuples import Tuples
 from lazynp._promotion._variables import Variables, grown_in, value_of
 from lazynp._quiet import quietly
+from lazynp._signals import let_through
 from lazynp.functions.tools import materialize
 from lazynp.transforms.control import CannotStage, TooLong
 
@@ -125,6 +126,7 @@ class Running(Committing):
             with _clock.in_loops():
                 quietly(self._step, [self, frame])
         except Exception as why:
+            let_through(why)
             if not self._fails():
                 self._refuse(str(why) or type(why).__name__)
         except Later:

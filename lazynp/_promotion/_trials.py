@@ -28,6 +28,7 @@ from lazynp._promotion._objects import attributes, put
 from lazynp._promotion._program import Program
 from lazynp._promotion._waiting import texts_of, too_many, waits_for
 from lazynp._quiet import quietly
+from lazynp._signals import let_through
 from lazynp.functions.tools import materialize
 from lazynp.transforms._jit import STATS as JIT
 from lazynp.transforms.control import CannotStage, TooLong
@@ -130,6 +131,7 @@ class Trials:
                     computed(given.leaves)
                     out, changes = program(*given.call)
                 except Exception as error:  # nothing was written: Python raises it at its line
+                    let_through(error)
                     case.refused = f"{type(error).__name__}: {error}"
                 else:
                     for i, node in zip(given.compact, nodes, strict=True):
@@ -184,6 +186,7 @@ class Trials:
         try:
             return self._taken(args, kwargs)
         except Exception as why:  # `NotTaken`, or whatever a strange object does when looked at
+            let_through(why)
             self._missed = str(why)
             return None
         finally:
@@ -246,6 +249,7 @@ class Trials:
                 case.refuse(why)
                 break
             except (Exception, CannotStage) as why:
+                let_through(why)
                 if given.skipped:
                     numbers.names, numbers.lists = None, True  # it may need one of them
                 elif not self._learns_why(why) and not numbers.keep():
@@ -348,6 +352,7 @@ class Trials:
         except lowering.Unfinished:
             pass
         except (Exception, CannotStage) as why:
+            let_through(why)
             case.refuse(why)
             if isinstance(why, Slower):
                 note_slower(program)

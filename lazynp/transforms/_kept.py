@@ -23,6 +23,7 @@ from lazynp._memo import Memo
 from lazynp._node import ARGS, OP, VALUE, Node, Op, aval_of_node
 from lazynp._quiet import quiet_result
 from lazynp._recorder import inside_operation, local
+from lazynp._signals import let_through
 from lazynp._trace import staging
 from lazynp._values import there, watched
 from lazynp.transforms._sums import Sums, fuses
@@ -178,7 +179,8 @@ def _build(program: Any, read: list[Node], cts: Sequence[Node | None], run: Run)
             return _Program([*atoms, *given], recorder.pending, found)
         except _Unfit:
             return None
-        except Exception:  # the rules will raise it again where it belongs
+        except Exception as error:  # the rules will raise it again where it belongs
+            let_through(error)
             return None
 
 

@@ -20,6 +20,7 @@ from lazynp._array import Array, NDArray
 from lazynp._dimensions import sized
 from lazynp._positions import position
 from lazynp._recorder import user_position
+from lazynp._signals import let_through
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._looping import counted, counted_loop, looped, stacked_loop
@@ -180,6 +181,7 @@ def _attempt(
         raise OtherType(f"line {carry.line}: {type(error).__name__}: {error}") from None
     except Exception as error:
         bind_all(carry.cells.values(), carry.before)
+        let_through(error)
         if undecided(rounds.length) and is_deferred(error, since):
             check_raised(elementwise.greater(rounds.length, 0), error)
             return None

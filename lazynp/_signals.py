@@ -1,0 +1,44 @@
+"""Exceptions that handlers of the user's signals raise: a timeout by `signal.alarm`, say.
+
+They may come while lazynp traces or tries a hot function. Whatever else goes wrong there leaves the
+function with Python, and nobody hears of it. But these must reach the user.
+"""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+
+def signal_of(error: BaseException) -> int:
+    """The signal whose handler has raised this exception; 0 if none has."""
+    handlers = _handlers()
+    place = error.__traceback__ if handlers else None
+    while place is not None:
+        found = handlers.get(id(place.tb_frame.f_code))
+        if found is not None:
+            return found
+        place = place.tb_next
+    return 0
+
+
+def let_through(error: BaseException) -> None:
+    """Raise the exception again if it comes from the handler of a signal."""
+    if signal_of(error):
+        raise error
+
+
+def _handlers() -> dict[int, int]:
+    """The signals that Python's code handles, by the id of its code."""
+    found = {}
+    for number in signal.valid_signals():
+        handler: Any = signal.getsignal(number)
+        if callable(handler):
+            handler = getattr(handler, "func", handler)  # of a partial
+            function = getattr(handler, "__func__", handler)
+            code = getattr(function, "__code__", None)
+            if code is None:
+                code = getattr(vars(type(handler)).get("__call__"), "__code__", None)
+            if code is not None:
+                found[id(code)] = int(number)
+    return found

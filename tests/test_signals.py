@@ -1,0 +1,127 @@
+"""Exceptions of signal handlers reach the user, whatever lazynp does when they come."""
+
+from __future__ import annotations
+
+import functools
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import lazynp as np
+from lazynp import _recorder
+from lazynp._promotion import _program
+from lazynp._recorder import local
+from lazynp._signals import let_through, signal_of
+from tests.promoting import front, promoting
+
+
+class Timeout(Exception):
+    pass
+
+
+def late(*_: Any) -> None:
+    raise Timeout
+
+
+class Watch:
+    def late(self, *_: Any) -> None:
+        raise Timeout
+
+    __call__ = late
+
+
+HANDLERS: dict[str, Any] = {
+    "a function": late, "a method": Watch().late, "an object": Watch(),
+    "a partial": functools.partial(late, 1),
+}  # fmt: skip
+
+
+@pytest.fixture(params=HANDLERS)
+def handler(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = signal.signal(signal.SIGALRM, HANDLERS[request.param])
+    yield
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def alarm() -> Iterator[None]:
+    before = signal.signal(signal.SIGALRM, late)
+    yield
+    signal.signal(signal.SIGALRM, before)
+
+
+def comes(*_: Any) -> None:
+    signal.raise_signal(signal.SIGALRM)
+
+
+def raised(function: Callable[[], Any]) -> Exception:
+    with pytest.raises(Timeout) as found:
+        function()
+    return found.value
+
+
+@pytest.mark.usefixtures("handler")
+def test_the_signal_of_an_exception() -> None:
+    error = raised(comes)
+    assert signal_of(error) == signal.SIGALRM
+    with pytest.raises(Timeout):
+        let_through(error)
+    assert signal_of(raised(late)) in (0, signal.SIGALRM)  # as if the handler had been called
+    let_through(ValueError())
+
+
+def test_a_handler_of_lazynps_own_errors_is_none_of_a_signal() -> None:
+    try:
+        np.zeros(3) + np.zeros(4)
+    except ValueError as error:
+        assert signal_of(error) == 0
+
+
+@pytest.mark.usefixtures("alarm")
+def test_a_signal_while_operations_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_recorder, "tick_observers", [comes])
+    raised(local.recorder.ticked)
+
+    def work() -> None:
+        x = np.zeros(3)
+        for _ in range(3 * _recorder.TICK):
+            x = x + 1
+
+    with np.config(execution="adaptive"):
+        raised(work)
+
+
+def sweep(u: Any) -> Any:
+    for i in range(1, len(u) - 1):
+        u[i] = 0.5 * (u[i - 1] + u[i + 1])
+    return u
+
+
+@pytest.mark.own_policy
+@pytest.mark.usefixtures("alarm")
+@pytest.mark.parametrize("what", ["_traced", "__call__"])
+def test_a_signal_while_a_hot_function_is_tried(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with promoting(), np.config(background=False):
+        hot = front(sweep)
+        with monkeypatch.context() as patch:
+            patch.setattr(_program.Program, what, comes)
+            raised(lambda: [sweep(np.ones(20)) for _ in range(9)])
+        for _ in range(9):
+            assert float(sweep(np.ones(20))[3]) == 1.0
+        assert hot.programs == 1, hot.explained()
+
+
+def test_what_goes_wrong_while_counting_is_told_as_python_tells_it(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fails(frame: Any) -> None:
+        raise ValueError("of the observer")
+
+    monkeypatch.setattr(_recorder, "tick_observers", [fails])
+    monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)
+    local.recorder.ticked()
+    said = capfd.readouterr().err
+    assert "of the observer" in said and "TypeError" not in said

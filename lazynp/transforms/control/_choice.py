@@ -392,9 +392,8 @@ def _joined(
             raise CannotStage(
                 f"line {line}: {quoted(name)} {why}, and which branch runs is not known"
             )
-        old = p[2], q[2]
+        old, order = (p[2], q[2]), order_of_both(x, y, (p[0], q[0]), line)
         nested = p[3] or q[3] or session.carry is None and are_mixed_bools(p[1], q[1])
-        order = order_of_both(x, y, (p[0], q[0]), line)
         slots.append((p[0], q[0], aval, _class(x, y, *old), old, nested, order))
         parts.append((False, None))
 

@@ -414,7 +414,7 @@ def array_of(x: Any) -> Any:
     """What an object converts itself to; the object, if it does not convert itself."""
     if not hasattr(type(x), "__array__"):
         return x
-    made = x.__array__()
+    made = x._as_lazy() if hasattr(type(x), "_as_lazy") else x.__array__()  # ours: `x.flat`
     if not isinstance(made, (Array, np.ndarray, np.generic)):
         raise ValueError("object __array__ method not producing an array")
     return made

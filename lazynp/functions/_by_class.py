@@ -52,7 +52,7 @@ _KEEPING_ANY = {
 # functions that NumPy writes over `concatenate`: their results have the class of most priority
 JOINING = {
     "append", "block", "column_stack", "concatenate", "dstack", "hstack", "intersect1d", "resize",
-    "setxor1d", "stack", "union1d", "vstack",
+    "row_stack", "setxor1d", "stack", "union1d", "vstack",
 }  # fmt: skip
 # functions that NumPy runs, and that take an array as it is
 SHOWING = {

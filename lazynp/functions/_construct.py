@@ -84,6 +84,8 @@ def array(
     ndmin = operator.index(ndmin)
     if ndmax or ndmin > _DEEPEST:
         _check_depths(ndmin, ndmax)
+    if copy is not False and hasattr(type(object), "__array__") and not isinstance(object, _ARRAYS):
+        object = from_foreign(object)  # to an array that may have a class of its own
     if subok and isinstance(object, np.ndarray) and type(object) is not np.ndarray:
         if not isinstance(object, np.memmap):
             return _make(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
@@ -118,6 +120,7 @@ def array(
     return out
 
 
+_ARRAYS = Array, np.ndarray, np.generic
 _DEEPEST = 64  # as many axes as NumPy's arrays have
 
 

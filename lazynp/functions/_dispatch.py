@@ -48,6 +48,7 @@ _WRAPPED = {
 }  # fmt: skip
 _OF_UFUNCS = {"all", "any", "max", "min", "prod", "sum"}  # which tell it that they are scalars
 _ARRAY: Any = Array  # it has more methods than its declarations
+_OLD_NAMES = {"row_stack": "vstack"}  # in NumPy, these call a function that asks for overrides
 _WRITTEN = ("dst", "a", "arr")  # the first arguments of functions that write
 
 
@@ -59,7 +60,7 @@ def make_overridable(namespace: dict[str, Any], reference: Any) -> None:
     """
     made: dict[Any, Any] = {}
     for name in namespace["__all__"]:
-        function, numpys = namespace.get(name), vars(reference).get(name)
+        function, numpys = namespace.get(name), vars(reference).get(_OLD_NAMES.get(name, name))
         if type(numpys) is not _DISPATCHER or not isinstance(function, FunctionType):
             continue
         if vars(function).get("__wrapped__") is numpys:  # hosted

@@ -16,7 +16,7 @@ from lazynp._recorder import staged
 from lazynp._strides import may_write
 from lazynp._values import there
 from lazynp.functions import manipulation
-from lazynp.functions._arguments import converted
+from lazynp.functions._arguments import converted, is_contiguous
 from lazynp.functions._assigned import check_range
 from lazynp.functions._checks import traced
 from lazynp.functions._getset import getitem, setitem
@@ -128,6 +128,16 @@ class flatiter:
             values = manipulation.resize(values, chosen.shape)
         setitem(flat, index, getitem(values, 0) if single else values)
         setitem(self.base, ..., manipulation.reshape(flat, self.base.shape))
+
+    def _as_lazy(self) -> Array:
+        """What functions take it for: a view of elements in C order. NumPy lets nobody write into
+        the copy of others, which the array would not see.
+        """
+        if is_contiguous(self.base, "C"):
+            return self._flat()
+        made = new_array(self._flat()._read())
+        made._flags = {"readonly": True}
+        return made
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         value = np.array(host_value(self._flat()._read()))

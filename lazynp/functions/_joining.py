@@ -189,7 +189,7 @@ def row_stack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Arr
     warnings.warn(
         "`row_stack` alias is deprecated. Use `np.vstack` directly.",
         DeprecationWarning,
-        stacklevel=2,
+        stacklevel=3,  # the caller of what asks for overrides
     )
     return vstack(tup, dtype=dtype, casting=casting)
 

@@ -108,3 +108,42 @@ def test_staged_loops_and_branches_store_through_it(f: Any, order: str) -> None:
     out, wanted = lazynp.jit(f)(x, lazynp.array(8)), f(want, numpy.array(8))
     numpy.testing.assert_allclose(out, wanted)
     numpy.testing.assert_allclose(x, want)
+
+
+AS_ARRAYS = {
+    "rows": "np.arange(6.0).reshape(2, 3)",
+    "a part": "np.arange(12.0)[2:8].reshape(2, 3)",
+    "a number": "np.array(3.0)",
+    "a derived class": "np.arange(6.0).view(kind)",
+    "nothing": "np.zeros((0, 3))",
+    "columns": "np.arange(6.0).reshape(2, 3).T",
+    "every second": "np.arange(12.0).reshape(2, 6)[:, ::2]",
+    "repeated": "np.broadcast_to(np.arange(3.0), (2, 3))",
+}
+
+
+@pytest.mark.parametrize("make", ["np.asarray(x.flat)", "np.asanyarray(x.flat)"])
+@pytest.mark.parametrize("name", AS_ARRAYS)
+def test_as_an_array_it_is_a_view_of_elements_in_order(name: str, make: str) -> None:
+    def outcome(np: Any) -> Any:
+        kind = type("Kind", (np.ndarray,), {})
+        x = eval(AS_ARRAYS[name], {"np": np, "kind": kind})
+        flat = eval(make, {"np": np, "x": x})
+        told = flat.tolist(), flat.dtype, type(flat) is np.ndarray
+        try:
+            flat[:1] = 77
+        except ValueError as error:
+            return *told, str(error)
+        return *told, x.tolist(), flat.tolist()
+
+    assert outcome(lazynp) == outcome(numpy)
+
+
+def test_programs_take_it_as_an_array() -> None:
+    x = lazynp.arange(6.0).reshape(2, 3)
+    made = lazynp.jit(lambda x: lazynp.asarray(x.flat)[1:] * lazynp.asarray(x.T.flat)[:-1])
+    assert made(x).tolist() == [0.0, 6.0, 3.0, 16.0, 10.0]
+    assert lazynp.grad(lambda x: lazynp.sum(lazynp.asarray(x.flat) ** 2))(x).tolist() == [
+        [0.0, 2.0, 4.0],
+        [6.0, 8.0, 10.0],
+    ]

@@ -59,3 +59,14 @@ def test_other_views_are_as_ever() -> None:
             return "mine", type(super().view(*args))
 
     assert numpy.ndarray.view(x, Derived).view(lazynp.ndarray) == ("mine", numpy.ndarray)
+
+
+@pytest.mark.parametrize("name", ["matrix", "MaskedArray"])
+def test_the_old_name_of_vstack_stacks_them(name: str, tmp_path: Path) -> None:
+    found = []
+    for np in (numpy, lazynp):
+        x = _made(np, name, tmp_path)
+        with pytest.warns(DeprecationWarning, match="row_stack") as told:
+            made = np.row_stack([x, x])
+        found.append((type(made), made.tolist(), [w.filename for w in told]))
+    assert found[1] == found[0]

@@ -32,7 +32,7 @@ from lazynp.functions._by_class import (
     of_linalg,
 )
 from lazynp.functions._foreign import by_numpy, elements, wrapped
-from lazynp.functions._subclass import SIMPLE, Subclass, is_derived
+from lazynp.functions._subclass import SIMPLE, Subclass, is_derived, of_numpys
 
 _DISPATCHER = type(np.sum)
 # functions that use operands before they convert them
@@ -73,6 +73,8 @@ def make_overridable(namespace: dict[str, Any], reference: Any) -> None:
             if (function, numpys) not in made:
                 made[function, numpys] = _overridable(function, numpys, namespace["__name__"])
             namespace[name] = made[function, numpys]
+            if name not in _OLD_NAMES:
+                of_numpys[numpys] = namespace[name]
 
 
 def _asking(function: FunctionType) -> Any:

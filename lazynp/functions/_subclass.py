@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, from_host, new_array, of_either
+from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar, of_either
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
@@ -45,6 +45,8 @@ class Subclass(NDArray):
 
     def __array_wrap__(self, array: Array, context: Any = None, return_scalar: bool = False) -> Any:
         """Convert the result of a function, scalar or not, to this class."""
+        if isinstance(array, np.ndarray):  # of NumPy's code
+            array = new_array(from_host(array))
         return of_class(type(self), array, self)
 
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -359,6 +361,52 @@ def _derived(cls: type) -> None:
     """`NDArray.__init_subclass__`."""
     if not issubclass(cls, Subclass):
         cls.__bases__ = tuple([Subclass if b is NDArray else b for b in cls.__bases__])
+    for name, told in (("__array_ufunc__", _told_of_ufunc), ("__array_function__", _told)):
+        own = vars(cls).get(name)
+        if isinstance(own, FunctionType):
+            setattr(cls, name, told(own))
+
+
+def _told_of_ufunc(own: Any) -> Any:
+    """A class's own `__array_ufunc__`, which compares the ufunc with those of its module (ours),
+    also when NumPy's is applied.
+    """
+
+    @functools.wraps(own)
+    def asked(self: Any, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if type(function) is np.ufunc:
+            ours = functions.get(function.__name__)
+            function = ours if ours == function else function  # SciPy has some of the same name
+        for x in inputs:
+            if type(x) in _NUMPYS_KINDS:
+                inputs = tuple(map(_of_ours, inputs))
+                break
+        return own(self, function, method, *inputs, **options)
+
+    return asked
+
+
+_NUMPYS_KINDS = {np.ndarray, *np.sctypeDict.values()} - {np.void}
+
+
+def _of_ours(x: Any) -> Any:
+    """NumPy's number, or array, as one whose `view` knows our classes; others unchanged."""
+    if type(x) not in _NUMPYS_KINDS:
+        return x
+    return new_array(from_host(x)) if type(x) is np.ndarray else new_scalar(from_host(x))
+
+
+def _told(own: Any) -> Any:
+    """The same for `__array_function__`."""
+
+    @functools.wraps(own)
+    def asked(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return own(self, of_numpys.get(function, function), types, args, kwargs)
+
+    return asked
+
+
+of_numpys: dict[Any, Any] = {}  # public functions of ours by NumPy's
 
 
 def attach(operators: set[str], ufuncs: dict[str, Any]) -> None:

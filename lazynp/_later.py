@@ -58,6 +58,22 @@ array_api_compat: Any = Later("array_api_compat")
 # By module: functions that look whether an argument is a `numpy.ndarray`, and then convert it.
 # Others of these modules pass such an argument to C code that takes no other array.
 ONLY_NUMPYS: dict[str, set[str]] = {
+    "matplotlib.axes._axes": {"_upcast_err", "errorbar"},
+    "matplotlib.axes._base": {"_validate_converted_limits"},
+    "matplotlib.cbook": {"_reshape_2D", "delete_masked_points"},
+    "matplotlib.collections": {"set_verts"},
+    "matplotlib.colorbar": {"make_axes", "set_alpha"},
+    "matplotlib.colorizer": {"_ensure_multivariate_data", "to_rgba"},
+    "matplotlib.colors": {
+        "_iterable_components_in_data", "_to_rgba_no_colorcycle", "to_rgba_array",
+    },
+    "matplotlib.figure": {"colorbar"},
+    "matplotlib.legend": {"__init__"},
+    "matplotlib.lines": {"_set_markercolor"},
+    "matplotlib.markers": {"_set_marker"},
+    "matplotlib.streamplot": {"interpgrid", "streamplot"},
+    "mpl_toolkits.mplot3d.art3d": {"__init__", "_generate_normals", "_get_vector"},
+    "mpl_toolkits.mplot3d.axes3d": {"plot_surface"},
     "numpy.testing._private.utils": {"assert_almost_equal", "assert_equal"},
     "pandas.core.algorithms": {"_ensure_arraylike", "factorize"},
     "pandas.core.common": {"is_bool_indexer"},

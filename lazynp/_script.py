@@ -25,6 +25,7 @@ from lazynp._plan import STATS
 from lazynp._positions import position
 from lazynp._recorder import user_position
 from lazynp.functions._host import on_host_call
+from lazynp.functions._numpys_classes import hook_derived
 
 _PLACES = tuple(
     os.path.realpath(p) + os.sep
@@ -63,7 +64,11 @@ def _import(
     if name in _MATHS and type(fromlist) is not list and _is_users(globals):
         return sys.modules.get(_MATHS[name]) or importlib.import_module(_MATHS[name])
     if name != "numpy" and not name.startswith("numpy."):
-        return _original(name, globals, locals, fromlist, level)
+        known = name in sys.modules
+        module = _original(name, globals, locals, fromlist, level)
+        if not known:
+            hook_derived()  # its arrays may be shown as the `ndarray` that the user's modules get
+        return module
     if type(fromlist) is list:  # C code (PyImport_Import), on behalf of its caller
         return _original(name, globals, locals, fromlist, level)
     if not _is_users(globals):

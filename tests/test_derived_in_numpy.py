@@ -1,4 +1,4 @@
-"""NumPy's own functions on arrays of derived classes: their methods are asked as lazynp asks them."""
+"""NumPy's own functions on arrays of derived classes: their methods are asked as by lazynp."""
 
 from __future__ import annotations
 
@@ -48,8 +48,9 @@ def _class(np: Any, told: list[Any]) -> Any:
         def __array_ufunc__(
             self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any
         ) -> Any:
-            told.append((method, ufunc is np.multiply, ufunc is np.equal, ufunc is np.add))
-            args = [x.view(np.ndarray) if hasattr(x, "view") else x for x in inputs]
+            known = ufunc is np.multiply, ufunc is np.equal, ufunc is np.add
+            told.append((method, *known, [type(x) in (np.ndarray, Kind) for x in inputs]))
+            args = [x.view(np.ndarray) if isinstance(x, np.ndarray) else x for x in inputs]
             if out:
                 kwargs["out"] = tuple([x.view(np.ndarray) for x in out])
             made = getattr(ufunc, method)(*args, **kwargs)

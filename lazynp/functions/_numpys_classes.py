@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -22,7 +23,24 @@ def hook(*classes: Any) -> None:
     a class that it does not know for the dtype of objects.
     """
     for kind in classes:
-        kind.view = _understanding(kind.view)
+        if kind not in _hooked:
+            _hooked.add(kind)
+            kind.view = _understanding(kind.view)
+
+
+_hooked: WeakSet[Any] = WeakSet()
+
+
+def hook_derived(_: Any = None) -> None:
+    """The same for every class that is derived from NumPy's array by now. Their own subclasses
+    inherit it.
+    """
+    for kind in np.ndarray.__subclasses__():
+        if kind.__flags__ & _HEAP_TYPE:  # others, in C, take no attributes
+            hook(kind)
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 def _understanding(view: Any) -> Any:

@@ -24,6 +24,7 @@ from lazynp._flush import host_value
 from lazynp._strides import laid_out, writeable
 from lazynp.functions._getset import setitem
 from lazynp.functions._loaded import when_any_is_loaded, when_loaded
+from lazynp.functions._numpys_classes import hook_derived
 from lazynp.functions._pandas import KNOWN, PLAIN, SPECIAL, is_ours, numpys, root_of, takes_more
 
 # packages, and parts of them, all of whose functions and methods are like that
@@ -33,6 +34,8 @@ WHOLE = (
     "h5py", "hdbscan", "lightgbm", "librosa", "nlopt", "ortools", "osqp", "ot", "polars", "pyamg",
     "pyproj", "pyswarms", "pyvista", "pywt", "ruptures", "shapely", "skimage", "sparse", "xgboost",
 )  # fmt: skip
+# modules with classes derived from NumPy's array, of which users ask `x.view(np.ndarray)`
+_OF_ARRAYS = ("astropy.units", "numpy.ma", "quantities", "unyt")
 IN_C = {"bottleneck", "cv2"}  # also functions in C; others hand such functions to C again
 # Modules with some such functions. Others of these packages look at the frame of their caller, or
 # are called too often.
@@ -51,6 +54,9 @@ _WHOLE = tuple([f"{name}." for name in WHOLE])
 
 def hook() -> None:
     """Called once, when lazynp is imported."""
+    hook_derived()
+    for name in _OF_ARRAYS:
+        when_loaded(name, hook_derived)
     for name in WHOLE:
         KNOWN.add(name.partition(".")[0])
         when_any_is_loaded(name.partition(".")[0], _change)

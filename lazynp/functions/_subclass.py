@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar, of_either
+from lazynp._array import Array, NDArray, Scalar, from_host, new_array, of_either
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
@@ -377,23 +377,15 @@ def _told_of_ufunc(own: Any) -> Any:
         if type(function) is np.ufunc:
             ours = functions.get(function.__name__)
             function = ours if ours == function else function  # SciPy has some of the same name
-        for x in inputs:
-            if type(x) in _NUMPYS_KINDS:
-                inputs = tuple(map(_of_ours, inputs))
-                break
+        if np.ndarray in map(type, inputs):  # which does not know our classes for `view`
+            inputs = tuple([_of_ours(x) for x in inputs])
         return own(self, function, method, *inputs, **options)
 
     return asked
 
 
-_NUMPYS_KINDS = {np.ndarray, *np.sctypeDict.values()} - {np.void}
-
-
 def _of_ours(x: Any) -> Any:
-    """NumPy's number, or array, as one whose `view` knows our classes; others unchanged."""
-    if type(x) not in _NUMPYS_KINDS:
-        return x
-    return new_array(from_host(x)) if type(x) is np.ndarray else new_scalar(from_host(x))
+    return new_array(from_host(x)) if type(x) is np.ndarray else x
 
 
 def _told(own: Any) -> Any:

@@ -156,18 +156,21 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
         if count == self.size and flags.forc:
             return set_shape(self, target, "C" if flags.c_contiguous else "F")
         raise ValueError("cannot resize this array: it does not own its data")
-    views = refcheck and any(
-        isinstance(v, Array) and v._base is self for v in gc.get_referrers(self)
+    counted = type(self) is NDArray and type(self.aval) is Aval and not staged
+    if _getframe(1).f_globals.get("__name__") == _subclass.__name__:  # it holds the array too
+        counted = False
+    counted = counted and count != self.size and refcheck
+    shared = refcheck and has_other_names(self)  # views are among those that hold it
+    views = (
+        shared
+        and not counted
+        and any(isinstance(v, Array) and v._base is self for v in gc.get_referrers(self))
     )
     if views and target == self.shape:
         return None
     if views and count == self.size and not is_fortran(self):  # in the same memory
         return set_shape(self, target)
-    counted = type(self) is NDArray and type(self.aval) is Aval and not staged
-    if _getframe(1).f_globals.get("__name__") == _subclass.__name__:  # it holds the array too
-        counted = False
-    counted = counted and count != self.size and refcheck
-    if views or counted and has_other_names(self):
+    if views or counted and shared:
         raise ValueError(
             "cannot resize an array that references or is referenced\nby another object in this "
             "way.\nUse the np.resize function to get a new resized copy or\n set refcheck=False "

@@ -46,3 +46,33 @@ def test_nothing_keeps_the_array(name: str) -> None:
             assert x.shape == (9,)
     finally:
         gc.enable()
+
+
+def test_growing_asks_nobody_who_refers_to_the_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It walked through all objects of the process, at each call."""
+
+    class Holder:
+        pass
+
+    def walked(*_: Any) -> Any:
+        raise AssertionError("gc.get_referrers")
+
+    monkeypatch.setattr(gc, "get_referrers", walked)
+    holder: Any = Holder()
+    holder.data = np.zeros((1, 3))
+    x = np.zeros(4)
+    for n in range(5, 9):
+        x.resize(n)
+        x[-1] = n
+        holder.data.resize((n, 3))
+    assert x.tolist() == [0.0] * 4 + [5.0, 6.0, 7.0, 8.0] and holder.data.shape == (8, 3)
+    other = x
+    with pytest.raises(ValueError, match="cannot resize an array"):
+        other.resize(3)
+    del other
+    part = x[:2]
+    with pytest.raises(ValueError, match="cannot resize an array"):
+        x.resize(3)
+    del part
+    x.resize(3)
+    assert x.shape == (3,)

@@ -104,3 +104,44 @@ def test_numbers_of_other_kinds_are_elements(name: str, x: Any) -> None:
 
     for given in (x, [x, x]):
         assert called(lazynp, given) == called(numpy, given)
+
+
+WRAPPING = [
+    "np.linalg.solve(np.eye(2), o)", "np.linalg.solve(o, np.ones(2))", "np.linalg.qr(o)",
+    "np.linalg.qr(o, mode='r')", "np.linalg.svd(o)", "np.linalg.svd(o, compute_uv=False)",
+    "np.linalg.eig(o)", "np.linalg.eigh(o)", "np.linalg.eigvals(o)", "np.linalg.inv(o)",
+    "np.linalg.cholesky(o)", "np.linalg.pinv(o)", "np.compress([1, 0, 1], o)",
+    "np.compress([1, 0], o, axis=0)", "np.apply_along_axis(lambda x: x * 2, 0, o)", "np.sum(o)",
+    "np.cumsum(o)", "np.take(o, [0])", "np.polydiv(o.a[0], [1.0])", "np.unique_counts(o)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", WRAPPING)
+def test_which_results_an_object_without_methods_wraps(call: str) -> None:
+    def outcome(np: Any) -> Any:
+        class Object:
+            a = numpy.array([[2.0, 1.0], [1.0, 3.0]])
+
+            def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+                return self.a
+
+            def __array_wrap__(self, array: Any, *_: Any) -> Any:
+                return Wrapped(array)
+
+        return shown(eval(call, {"np": np, "o": Object()}))
+
+    assert outcome(lazynp) == outcome(numpy)
+
+
+class Wrapped:
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
+def shown(x: Any) -> Any:
+    """The signs of vectors are open."""
+    if isinstance(x, tuple):
+        return [shown(y) for y in x]
+    if isinstance(x, Wrapped):
+        return "wrapped", shown(x.array)
+    return numpy.abs(numpy.asarray(x)).round(9).tolist()

@@ -42,10 +42,12 @@ _COMPUTING_FIRST = {
 # functions whose results `__array_wrap__` gets
 _WRAPPED = {
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "cholesky", "choose", "clip",
-    "compress", "cumprod", "cumsum", "delete", "insert", "inv", "max", "min", "pinv", "prod",
-    "ptp", "repeat", "reshape", "round", "searchsorted", "squeeze", "sum", "swapaxes", "take",
+    "cumprod", "cumsum", "delete", "insert", "inv", "max", "min", "pinv", "prod",
+    "ptp", "qr", "repeat", "reshape", "round", "searchsorted", "squeeze", "sum", "swapaxes", "take",
     "transpose",
 }  # fmt: skip
+_WRAPPED_AT = {"apply_along_axis": 2, "compress": 1, "solve": 1}  # that of a later argument
+_PARTS_WRAPPED = {"eig": (1,), "eigh": (1,), "qr": (0, 1), "svd": (0, 2)}
 _OF_UFUNCS = {"all", "any", "max", "min", "prod", "sum"}  # which tell it that they are scalars
 _ARRAY: Any = Array  # it has more methods than its declarations
 _OLD_NAMES = {"row_stack": "vstack"}  # in NumPy, these call a function that asks for overrides
@@ -130,10 +132,9 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
                 result = public(
                     *map(_converted, args), **{k: _converted(v) for k, v in kwargs.items()}
                 )
-                wraps = name in _WRAPPED and args and args[0] is operand
                 if name in _OF_UFUNCS and result is kwargs.get("out"):
                     return result
-                return wrapped(operand, result, name in _OF_UFUNCS) if wraps else result
+                return _wrapped(name, operand, result, args)
         return _elsewhere(public, function, reference, args, kwargs)
 
     made: Any = call
@@ -148,6 +149,19 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
     public = in_front_too(function, made, is_bare(function.__name__))
     implementations[public] = implementations[made] = function
     return public
+
+
+def _wrapped(name: str, operand: Any, result: Any, args: Any) -> Any:
+    """What NumPy's function gives of this result, if its code calls `__array_wrap__`."""
+    place = _WRAPPED_AT.get(name, 0)
+    if len(args) <= place or args[place] is not operand:
+        return result
+    parts = _PARTS_WRAPPED.get(name)
+    if parts is not None and isinstance(result, tuple):
+        made = [wrapped(operand, r, False) if k in parts else r for k, r in enumerate(result)]
+        return tuple(made) if type(result) is tuple else type(result)(*made)
+    known = name in _WRAPPED or name in _WRAPPED_AT
+    return wrapped(operand, result, name in _OF_UFUNCS) if known else result
 
 
 def _name(error: Exception, ours: str, numpys: str) -> None:

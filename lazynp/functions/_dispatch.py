@@ -31,7 +31,7 @@ from lazynp.functions._by_class import (
     is_bare,
     of_linalg,
 )
-from lazynp.functions._foreign import by_numpy, elements, wrapped
+from lazynp.functions._foreign import by_numpy, elements, knows_lazynp, wrapped
 from lazynp.functions._subclass import SIMPLE, Subclass, is_derived, of_numpys
 
 _DISPATCHER = type(np.sum)
@@ -275,7 +275,7 @@ def _converted(x: Any) -> Any:
 
 
 def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: Any) -> Any:
-    """As with ufuncs, try NumPy's own function first: most such objects know no other."""
+    """As with ufuncs, try NumPy's own function first: the objects of libraries know no other."""
     written = next((x for x in (*args[:1], *map(kwargs.get, _WRITTEN)) if x is not None), None)
     if function.__name__ in WRITING and isinstance(written, Array):
         # NumPy could not write into lazy arrays
@@ -284,6 +284,8 @@ def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: An
     for x in objects:
         if hasattr(type(x), "_stands_for_traced"):  # NumPy's function would ask for values
             return x.__array_function__(public, (), args, kwargs)
+    if objects and all([knows_lazynp(type(x).__array_function__) for x in objects]):
+        return _asked(public, objects, args, kwargs)
     try:
         out = kwargs.get("out")
         options = kwargs if out is None or isinstance(out, tuple) else {**kwargs, "out": (out,)}
@@ -298,6 +300,28 @@ def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: An
         if done is not NotImplemented:
             return done
     raise refused
+
+
+def _asked(public: Any, objects: list[Any], args: Any, kwargs: Any) -> Any:
+    """What objects that know lazynp make of its function: one of each type is asked, and told which
+    types there are.
+    """
+    firsts = {type(x): x for x in reversed(objects)}
+    kinds: list[Any] = list(dict.fromkeys(map(type, objects)))
+    kinds.sort(key=lambda k: -len(k.__mro__))  # derived ones before their bases
+    told = [*kinds, NDArray] if _holds_arrays((args, kwargs)) else kinds
+    for kind in kinds:
+        done = firsts[kind].__array_function__(public, told, args, kwargs)
+        if done is not NotImplemented:
+            return done
+    raise TypeError(
+        f"no implementation found for 'numpy.{public.__name__}' on types that implement "
+        f"__array_function__: {told}"
+    )
+
+
+def _holds_arrays(arguments: Any) -> bool:
+    return any([type(x) is NDArray for x in tree_flatten(arguments)[0]])
 
 
 _DEEPEST = 4  # lists in lists that are searched: one may hold itself

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, array_of
 from lazynp._later import array_api_compat, is_of_numpys_class
+from lazynp._memo import cached
 from lazynp._overrides import check, overrides, takes_ufuncs
 from lazynp._sizes import Size
 from lazynp.functions._host import to_device, to_host, write_on_host
@@ -142,15 +144,15 @@ class _Wrapping:
 def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) -> Any:
     """Call a ufunc's method where operands have their own `__array_ufunc__`.
 
-    They get NumPy's ufunc and NumPy's arrays, which all of them know. Operands that were written
-    for lazynp, and refuse these, get lazynp's.
+    They get NumPy's ufunc and NumPy's arrays, which libraries know. Operands that were written
+    for lazynp get lazynp's.
     """
     ours = [x for x in (*inputs, *options.get("out", ())) if _is_ours(x)]
     for x in ours:
         done = x.__array_ufunc__(function, method, *inputs, **options)
         if done is not NotImplemented:
             return done
-    if any([isinstance(x, Array) for x in ours]):
+    if any([isinstance(x, Array) or _compares_with_ours(x) for x in ours]):
         return _refused_by_ours(function, method, inputs, options)
     given = [_Wrapping(x, function, inputs) if _is_wrapper(type(x)) else x for x in inputs]
     try:
@@ -194,7 +196,30 @@ def _is_ours(x: Any) -> bool:
     """
     if isinstance(x, Array):
         return type(x) is not NDArray and type(x) is not Scalar
-    return _is_ours_to_take(type(x))
+    return _is_ours_to_take(type(x)) or _compares_with_ours(x)
+
+
+def _compares_with_ours(x: Any) -> bool:
+    return type(x) not in _KNOWN and knows_lazynp(getattr(type(x), "__array_ufunc__", None))
+
+
+@cached(1 << 8)
+def knows_lazynp(method: Any) -> bool:
+    """Whether the module of this method knows lazynp, and not NumPy too: it compares functions
+    (`func is np.sum`) with lazynp's.
+    """
+    if not isinstance(method, FunctionType) or method.__module__.startswith("lazynp."):
+        return False
+    known = method.__globals__.values()
+    rooms = {v.__name__.partition(".")[0] for v in known if isinstance(v, ModuleType)}
+    if "numpy" in rooms:
+        return False
+    return "lazynp" in rooms or any([_is_function_of_ours(v) for v in known])
+
+
+def _is_function_of_ours(x: Any) -> bool:
+    """Whether `from lazynp import` gave it."""
+    return callable(x) and getattr(x, "__module__", None) == "lazynp"
 
 
 def _is_ours_to_take(kind: type) -> bool:

@@ -209,6 +209,29 @@ def test_sparse_linear_algebra(name: str) -> None:
     compare(SPARSE[name], "scipy.sparse.linalg")
 
 
+SIGNALS: dict[str, Row] = {
+    "peaks above": lambda m, s: s.find_peaks(m.sin(m.arange(40.0)), height=m.full(40, 0.95)),
+    "peaks between": lambda m, s: s.find_peaks(
+        m.sin(m.arange(40.0)), height=(None, m.full(40, 0.95))
+    ),
+    "a system times a matrix": lambda m, s: (
+        s.StateSpace(m.eye(2), m.ones((2, 1)), m.ones((1, 2)), 0) * m.array([[2.0]])
+    ).B.tolist(),
+}
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_signals(name: str) -> None:
+    compare(SIGNALS[name], "scipy.signal")
+
+
+def test_a_bracket() -> None:
+    compare(
+        lambda m, o: o.root_scalar(lambda x: x - 1, bracket=m.array([0, 3.0])).root,
+        "scipy.optimize",
+    )
+
+
 @pytest.mark.parametrize("name", IMAGES)
 def test_images(name: str) -> None:
     compare(IMAGES[name], "scipy.ndimage")

@@ -11,6 +11,7 @@ import numpy as np
 from lazynp import _sizes
 from lazynp._array import Array, Scalar, new_scalar
 from lazynp._avals import aval_of
+from lazynp._errors import of_these_sizes
 from lazynp._extents import may_be_equal
 from lazynp._intervals import interval
 from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node, is_tracer
@@ -34,11 +35,14 @@ class Table:
     made: sizes that integers of the program define, in order. scalars: what stands for a size.
     weak: what stands for it in the user's arithmetic, where `scalars` has what is not weak.
     required: sizes that must not be negative, what the error tells, and the error. opens: whether
-    a loop that changes sizes, or a branch that decides some, was recorded.
+    a loop that changes sizes, or a branch that decides some, was recorded. given: the sizes of the
+    call that is traced, where the trace may be for some sizes only. decided: what it took for true
+    or false of them.
     """
 
     __slots__ = (
-        "by_node", "made", "scalars", "weak", "kept", "required", "opens", "counts", "bins"
+        "by_node", "made", "scalars", "weak", "kept", "required", "opens", "counts", "bins",
+        "given", "decided",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -51,6 +55,8 @@ class Table:
         self.counts: list[tuple[Node, Size]] = []  # masks, and how many elements of them are true
         self.bins: dict[int, Dim] = {}  # by node of places: one more than the largest of them
         self.kept: list[Node] = []  # or other nodes might get their identities
+        self.given: dict[Atom, int] | None = None
+        self.decided: list[tuple[Any, bool]] = []
 
 
 def table() -> Table | None:
@@ -72,7 +78,13 @@ def require(size: Dim, error: Callable[[Any], BaseException], told: Any) -> None
         if recorder.sizes is not None:
             recorder.sizes.required.append((size, told, error))
             return
+        error = in_body(error)
         recorder = recorder.outer
+
+
+def in_body(error: Callable[[Any], BaseException]) -> Callable[[Any], BaseException]:
+    """The error of a size in a branch or loop, which a call may not come to."""
+    return lambda told: of_these_sizes(error(told))
 
 
 def require_all(sizes: Iterable[Dim], error: Callable[[Any], BaseException], told: Any) -> None:
@@ -384,6 +396,31 @@ def _compared(name: str, a: Dim, b: Any) -> Scalar:
 # -- errors ----------------------------------------------------------------------------------------
 
 
+_DECISIONS = 1024  # of one trace
+
+
+def _truth(what: Size | Test) -> bool | None:
+    sides = what.sides if type(what) is Test else (what,)
+    return decide(what, {a for s in sides if type(s) is Size for a in s.variables()})
+
+
+def decide(what: Any, atoms: set[Atom]) -> bool | None:
+    """The truth of a test of the axes of arguments, in the call that is traced: then the trace is
+    for calls of which the same is true. None: the call does not tell.
+    """
+    recorder: Any = local.recorder
+    while isinstance(recorder, StagingRecorder):
+        sizes = recorder.sizes
+        if sizes is not None and sizes.given is not None and atoms <= sizes.given.keys():
+            if len(sizes.decided) >= _DECISIONS:
+                return None
+            found = bool(what.at(sizes.given.__getitem__))
+            sizes.decided.append((what, found))
+            return found
+        recorder = recorder.outer
+    return None
+
+
 def _unknown(what: Any) -> TypeError:
     recorder = local.recorder
     where = position(*user_position())
@@ -414,4 +451,4 @@ def _unwritten(what: Any, frame: FrameType) -> TypeError:
     )
 
 
-_sizes.install(Hooks(number_of, _compared, _unknown, _unwritten))
+_sizes.install(Hooks(number_of, _compared, _unknown, _unwritten, _truth))

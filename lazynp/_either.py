@@ -1,8 +1,10 @@
 """Copies where NumPy would make a view for some sizes and not for others.
 
 View or copy is settled for large sizes: of an axis n, `y[::2].ravel()` is a copy. It is a view for
-n = 1 and 2, so a write to it shows in `y` there. For such a copy, `noted` makes the program raise
-an error where the array is used after a write to its copy. Whatever only reads is right for all
+n = 1 and 2, so a write to it shows in `y` there, and a write to `y` in it. At such a write the
+sizes of the call that is traced tell: where it is a copy, the trace is for calls where it is one;
+else there is an error where the other array is used, and `jit` traces for these sizes alone. Where
+the call does not tell, the error comes after any such write. Whatever only reads is right for all
 sizes.
 """
 
@@ -16,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._dimensions import decide
+from lazynp._errors import of_these_sizes
 from lazynp._extents import Numbers, mapped, sizes_in
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
@@ -26,7 +30,7 @@ from lazynp._strides import owner_layout
 NDArray = np.ndarray[Any, Any]
 Values = Callable[[Any], int]
 IsView = Callable[[NDArray, Values], Any]
-_SMALL, _LARGE = (1, 2, 3), 1009
+_SMALL, _LARGE = (0, 1, 2, 3), 1009
 
 
 def noted(source: Array, copy: Array, is_view: IsView) -> Array:
@@ -34,40 +38,63 @@ def noted(source: Array, copy: Array, is_view: IsView) -> Array:
     sizes have these values; or it raises a ValueError.
     """
     recorder = local.recorder
-    if isinstance(recorder, StagingRecorder) and _may_be_view(source, is_view):
+    memory = _Memory(source, is_view)
+    if isinstance(recorder, StagingRecorder) and memory.may_be_shared():
         owner, where = source._owner(), position(*user_position())
 
         def error() -> BaseException:
-            return TypeError(
-                f"an array of unknown size is used after a write to what was made of it at {where}:"
-                " that is a copy, or for some sizes a view of it, as in NumPy. Write to a copy "
-                "(y.ravel().copy(), np.array(y)), or to the array itself"
+            found = TypeError(
+                "an array of unknown size is used after a write to another that was made of it, or "
+                f"of which it was made, at {where}: that is a copy, or for some sizes a view, as in"
+                " NumPy. Write to a copy (y.ravel().copy(), np.array(y)), or to the array itself"
             )
+            return of_these_sizes(found)
 
-        pairs = recorder.picked.setdefault(id(copy), [])
-        pairs.append((weakref.ref(copy), weakref.ref(owner), error))
+        for one, other in (copy, owner), (owner, copy):
+            pairs = recorder.picked.setdefault(id(one), [])
+            pairs.append((weakref.ref(one), weakref.ref(other), memory.may_be_shared_here, error))
     return copy
 
 
-def _may_be_view(source: Array, is_view: IsView) -> bool:
-    if not (sized(source.aval.shape) or sized(source._owner().aval.shape)):
-        return False
-    atoms = {a for s in sizes_in(_shapes(source)) for a in s.variables()}
-    for values in _numbers(sorted(atoms, key=lambda a: a.order)):
+class _Memory:
+    """What decides whether NumPy would make a view of an array."""
+
+    def __init__(self, source: Array, is_view: IsView) -> None:
+        owner = source._owner()
+        self._owner = owner.aval.shape, owner.aval.dtype, owner._order
+        self._path = () if source._base is None else source._path
+        self._shape, self._is_view = source.aval.shape, is_view
+
+    def may_be_shared(self) -> bool:
+        """Whether it is a view for some sizes."""
+        if not (sized(self._shape) or sized(self._owner[0])):
+            return False
+        return any(self.at(n.__getitem__) for n in _numbers(sorted(self._atoms(), key=_age)))
+
+    def may_be_shared_here(self) -> bool:
+        """Whether it is a view in the call that is traced, or the call does not tell."""
+        return decide(self, self._atoms()) is not False
+
+    def _atoms(self) -> set[Atom]:
+        steps = [x for step in self._path for x in _of_step(step)]
+        sizes = sizes_in((self._owner[0], self._shape, *steps))
+        return {a for s in sizes for a in s.variables()}
+
+    def at(self, values: Callable[[Atom], int]) -> bool:
+        """Whether it is a view where the variables have these values."""
+        numbers = Numbers(values).__getitem__
+        shape, dtype, order = self._owner
         try:
-            numbers = Numbers(values.__getitem__).__getitem__
-            dummy = _layout(source, numbers)
-            if dummy.size and is_view(dummy, numbers):
-                return True
+            dummy = owner_layout(mapped(shape, numbers), dtype, order)
+            for step in self._path:
+                dummy = with_numbers(step, numbers).layout(dummy)
+            return bool(dummy.size and self._is_view(dummy, numbers))
         except (IndexError, KeyError, TypeError, ValueError):  # no array has such sizes
-            continue
-    return False
+            return False
 
 
-def _shapes(source: Array) -> tuple[Any, ...]:
-    steps = () if source._base is None else source._path
-    found = [x for step in steps for x in _of_step(step)]
-    return (source._owner().aval.shape, source.aval.shape, *found)
+def _age(a: Atom) -> int:
+    return a.order
 
 
 def _of_step(step: Any) -> Iterator[Any]:
@@ -88,12 +115,3 @@ def _numbers(atoms: list[Atom]) -> Iterator[dict[Atom, int]]:
         for atom in atoms:
             yield dict.fromkeys(atoms, _LARGE) | {atom: small}
             yield dict.fromkeys(atoms, small) | {atom: _LARGE}
-
-
-def _layout(source: Array, values: Values) -> NDArray:
-    """The layout of an array whose sizes have these values."""
-    owner = source._owner()
-    dummy = owner_layout(mapped(owner.aval.shape, values), owner.aval.dtype, owner._order)
-    for step in () if source._base is None else source._path:
-        dummy = with_numbers(step, values).layout(dummy)
-    return dummy

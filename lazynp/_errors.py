@@ -89,3 +89,13 @@ class DistributedError(RuntimeError):
 
 class ForkError(RuntimeError):
     """The process was forked while a device client was alive; the client's threads are gone."""
+
+
+def of_these_sizes(error: BaseException) -> BaseException:
+    """Say of an error that a trace for the sizes of the call alone may not raise it."""
+    error.__dict__["of_these_sizes"] = True
+    return error
+
+
+def is_of_these_sizes(error: BaseException) -> bool:
+    return error.__dict__.get("of_these_sizes", False)

@@ -273,8 +273,8 @@ class StagingRecorder(Recorder):
         self.sizes: Any = None  # a `_dimensions.Table`, if its integers may be sizes
         self.windows = 0  # bytes that slices of unknown size may take in a round
         # by id of an array, weak references to it and to what branches made of it: an array that
-        # may be the same, and is not written with it; the error of using it after a write
-        self.picked: dict[int, list[tuple[Any, Any, Callable[[], BaseException]]]] = {}
+        # may be the same, and is not written with it; whether it is; the error of using it later
+        self.picked: dict[int, list[tuple[Any, Any, Callable[[], Any], Callable[[], Any]]]] = {}
         self.fuses = True  # whether what is staged will be compiled as a whole
         self._own: set[int] = set()
         self._counted = 0
@@ -342,9 +342,9 @@ class StagingRecorder(Recorder):
         """This array is written: what branches have picked of it can no longer be used."""
         recorder: Any = self
         while isinstance(recorder, StagingRecorder):
-            for mine, its, error in recorder.picked.get(id(owner), ()):
+            for mine, its, test, error in recorder.picked.get(id(owner), ()):
                 handle = its()
-                if mine() is not owner or handle is None:
+                if mine() is not owner or handle is None or not test():
                     continue
                 if recorder is not self:  # what is staged here may have read it, and run again
                     raise error()

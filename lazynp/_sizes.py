@@ -41,12 +41,14 @@ class Hooks:
 
     scalar: the size as a Scalar of the program. compared: a comparison of such Scalars. unknown:
     the error of needing a value, for the user's code; of a function that is not written for sizes.
+    truth: of a size or a test, in the call that is traced.
     """
 
     scalar: Callable[[Size], Any]
     compared: Callable[[str, Any, Any], Any]
     unknown: Callable[[Any], BaseException]
     unwritten: Callable[[Any, FrameType], BaseException]
+    truth: Callable[[Any], bool | None]
 
 
 _hooks: list[Hooks] = []
@@ -198,10 +200,7 @@ class Size:
     def __invert__(self) -> Any:
         return -self - 1
 
-    def __floor__(self) -> Any:
-        return self
-
-    __ceil__ = __trunc__ = __floor__
+    __floor__ = __ceil__ = __trunc__ = __pos__
 
     def __round__(self, ndigits: int | None = None) -> Any:
         return self
@@ -230,10 +229,7 @@ class Size:
     __ge__ = _comparing("greater_equal")
 
     def __bool__(self) -> bool:
-        low, _ = bounds(self)
-        if low is not None and low > 0:
-            return True
-        raise undecided(self)
+        return (bounds(self)[0] or 0) > 0 or _truth(self)
 
     def _refused(self) -> int:
         raise undecided(self)
@@ -275,12 +271,16 @@ class Test:
         self.name, self.sides = name, sides
 
     def __bool__(self) -> bool:
-        raise undecided(self)
+        return _truth(self)
+
+    def at(self, values: Callable[[Atom], Any]) -> bool:
+        """The comparison where the variables have these values."""
+        return _COMPARED[self.name][1](*[value_at(x, values) for x in self.sides])
 
     __array__ = Size.__array__
 
     def __repr__(self) -> str:
-        return f"{self.sides[0]} {_SIGNS[self.name]} {self.sides[1]}"
+        return f"{self.sides[0]} {_COMPARED[self.name][0]} {self.sides[1]}"
 
     def scalar(self) -> Any:
         """The comparison as a Scalar of the program."""
@@ -298,9 +298,10 @@ class Test:
         return ~self.scalar()
 
 
-_SIGNS = {
-    "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
-    "greater_equal": ">=",
+_COMPARED: dict[str, tuple[str, Callable[[int, int], bool]]] = {
+    "equal": ("==", operator.eq), "not_equal": ("!=", operator.ne), "less": ("<", operator.lt),
+    "less_equal": ("<=", operator.le), "greater": (">", operator.gt),
+    "greater_equal": (">=", operator.ge),
 }  # fmt: skip
 
 
@@ -477,11 +478,22 @@ def compared(name: str, a: Dim, b: Any) -> Any:
     return Test(name, a, b)
 
 
-def undecided(what: Any, theirs: bool = False) -> BaseException:
-    """The error of needing a value: in the user's code, or in a function of ours. theirs: it is the
-    user's code that asks, through one of ours (iteration)."""
-    frame: Any = _getframe(2)
-    name = frame.f_code.co_filename
-    if not theirs and name.startswith(_PACKAGE) and not name.startswith(_CONTROL):
+def _truth(what: Size | Test) -> bool:
+    """The truth in the call that is traced, for the user's `if`. Later calls are compared."""
+    theirs = _is_theirs(_getframe(2).f_code.co_filename)
+    if theirs and (found := _hooks[0].truth(what)) is not None:
+        return found
+    raise undecided(what, depth=3)
+
+
+def _is_theirs(name: str) -> bool:  # of a file
+    return not name.startswith(_PACKAGE) or name.startswith(_CONTROL)
+
+
+def undecided(what: Any, theirs: bool = False, depth: int = 2) -> BaseException:
+    """The error of needing a value. theirs: the user's code asks, through one of ours (iteration).
+    depth: of the frame that asks."""
+    frame: Any = _getframe(depth)
+    if not theirs and not _is_theirs(frame.f_code.co_filename):
         return _hooks[0].unwritten(what, frame)
     return _hooks[0].unknown(what)

@@ -86,6 +86,11 @@ class NamedSizes:
     def atoms(self) -> list[Atom]:
         return [size.variables()[0] for size in self.sizes.values()]
 
+    @property
+    def given(self) -> dict[Atom, int]:
+        """What they are in the first call."""
+        return {s.variables()[0]: int(self._numbers[name]) for name, s in self.sizes.items()}
+
     def aval(self, aval: Aval, names: Names, leaf: int) -> Aval:
         """The type of a leaf with sizes in place of the numbers of its axes."""
         if not names:

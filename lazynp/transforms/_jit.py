@@ -18,6 +18,7 @@ from lazynp._avals import SizedAval
 from lazynp._config import Loops, config
 from lazynp._dataclass import dataclass, field
 from lazynp._dimensions import is_unsized, table
+from lazynp._errors import is_of_these_sizes
 from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
 from lazynp._recorder import elsewhere, local, user_position
@@ -129,6 +130,7 @@ class Jitted:
         self._cache: dict[Any, Traced] = {}
         self._quick: dict[Any, Quick] = {}
         self._placed = {}
+        self._alone: set[Any] = set()  # the shapes of arguments that `_of_these_sizes` serves
         self._reasons: list[str] = []
         self._implied = not (numbers or names) and axes is None and shardings == (None, None)
         self._fixed = False  # ints are static too: a trace has failed with them
@@ -169,6 +171,28 @@ class Jitted:
                 return quick.call(plain[2], plain[1])
         if local.recorder.staging and _meets_sizes((args, kwargs)):
             return self._prepared(*args, **kwargs)
+        if self._axes is None:
+            return self._traced_call(args, kwargs, plain)
+        shapes = _shapes((args, kwargs)) if self._alone else ()
+        if shapes not in self._alone:
+            try:
+                return self._traced_call(args, kwargs, plain)
+            except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+                if not is_of_these_sizes(error):
+                    raise
+            if len(self._alone) < _SIZES:
+                self._alone.add(_shapes((args, kwargs)))
+        return self._of_these_sizes(*args, **kwargs)
+
+    @functools.cached_property
+    def _of_these_sizes(self) -> Jitted:
+        """The function where an axis has a number. It is for calls at sizes that are wrong in a
+        branch, which the call may not take, or at which NumPy makes a view of what is a copy else.
+        """
+        *rest, _, shardings = self._made_of
+        return Jitted(*rest, shardings=shardings)  # type: ignore[arg-type]
+
+    def _traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any], plain: Any) -> Any:
         try:
             given, traced = self._given(args, kwargs)
         except Unnamed:  # it decides sizes, of what it captures from the program around it
@@ -300,7 +324,7 @@ class Jitted:
         kind = (given.key, static)
         places = None if moving else given.places
         try:
-            traced = self._valid(kind, places)
+            traced = self._valid(kind, places, given)
         except TypeError as error:  # the static arguments were checked before
             raise TypeError(
                 f"{self._what}: the static data of a tree (the second result of a registered "
@@ -308,12 +332,14 @@ class Jitted:
             ) from None
         if traced is None:
             with my_turn():  # another thread may have traced it meanwhile
-                traced = self._valid(kind, places) or self._new(given, call, kind, places)
+                found = self._valid(kind, places, given)
+                traced = found or self._new(given, call, kind, places)
         return traced
 
-    def _valid(self, kind: Any, places: Any) -> Traced | None:
+    def _valid(self, kind: Any, places: Any, given: Arguments) -> Traced | None:
         """The trace for arguments of this kind, if there is one that still holds."""
         traced = self._cache.get((*kind, places)) or self._cache.get((*kind, None))
+        traced = traced and traced.serves(given)
         return None if traced is None or not traced.valid() else traced
 
     def _new(self, given: Arguments, call: Callable[..., Any], kind: Any, places: Any) -> Traced:
@@ -326,14 +352,18 @@ class Jitted:
         if known:
             last = known[-1]
             where = position(*user_position())
-            self._reasons.append(f"{difference(key, last)}, at {where}")
+            same = key in self._cache and self._cache[key].decided
+            why = "sizes that a test tells apart" if same else difference(key, last)
+            self._reasons.append(f"{why}, at {where}")
             STATS.reasons.append(f"{self._what}: {self._reasons[-1]}")
         made = places is None and bool(given.starts)
         own = {id(self): self._function} if self._arrangement is None else {}
         with session.tracing(self._loops or config.loops, self._notes, own):
             sizes = "compiled" not in self._params
             inside = kept_inside(call, self._what)
-            self._cache[key] = traced = trace(inside, given, self._what, made, sizes)
+            traced = trace(inside, given, self._what, made, sizes)
+        traced.keep(self._cache.get(key))
+        self._cache[key] = traced
         return traced
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -367,17 +397,25 @@ class Jitted:
 
     def clear_cache(self) -> None:
         """Forget all traces; the next call traces the function again."""
+        if self._alone:
+            self._of_these_sizes.clear_cache()
+            self._alone.clear()
         self._cache.clear()
         self._quick.clear()
         self._placed.clear()
 
     def _cache_size(self) -> int:
-        return len(self._cache)
+        more = self._of_these_sizes._cache_size() if self._alone else 0
+        return more + sum(1 + len(traced.others) for traced in list(self._cache.values()))
 
 
 front_calls(Jitted, STATS)
 
 _SIZES = 256  # fast paths for sizes of one function
+
+
+def _shapes(tree: Any) -> tuple[Any, ...]:
+    return tuple([getattr(x, "shape", ()) for x in tree_flatten(tree)[0]])
 
 
 def _meets_sizes(tree: Any) -> bool:

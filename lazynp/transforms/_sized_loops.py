@@ -13,7 +13,7 @@ from typing import Any
 
 from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
-from lazynp._dimensions import LENGTH, Table, new_axis, table
+from lazynp._dimensions import LENGTH, Table, in_body, new_axis, table
 from lazynp._extents import surely
 from lazynp._jaxpr import Jaxpr
 from lazynp._primitive import Primitive
@@ -102,7 +102,7 @@ def staged_body(
         atoms_of(item[:2], found)
         if outer is not None and found.isdisjoint(inner):
             size, told, error = item
-            known.append((smallest(rounds, 1) * size, told, error))
+            known.append((smallest(rounds, 1) * size, told, in_body(error)))
         else:
             required.append(item)
     return Staged(program, flat, Own(atoms, tuple(sizes.made), tuple(required)), known)

@@ -6,7 +6,7 @@ call. What the function wrote is written after the program has run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,7 @@ from lazynp.transforms._stack import (
 from lazynp.transforms._stage import ShapeDtype, captured_program, run_jaxpr, weak_aval
 from lazynp.transforms._unused import unused
 
+_OTHERS = 63  # traces for other sizes, of a function that asks for them
 _OWNED = ("same", "view")  # results that an array outside of the program gives
 _MADE = ("new", "owner")  # results of the program
 _OF_OTHERS = ("again", "part")  # what other results give
@@ -87,6 +88,26 @@ class Traced:
     changes: list[Change]  # of lists and dicts; `outs` ends with their new contents
     what: str
     sized: SizedProgram | None = None  # what runs, if there are sizes in it
+    # what it took for true or false of its sizes, and the traces that took it otherwise
+    decided: Sequence[tuple[Any, bool]] = ()
+    others: tuple[Traced, ...] = ()
+
+    def keep(self, before: Traced | None) -> None:
+        """The newest trace keeps the others that it takes the place of."""
+        if before is not None and self.decided and before.valid():
+            self.others = (before, *before.others)[:_OTHERS]
+
+    def serves(self, given: Arguments) -> Traced | None:
+        """The trace for arguments of these sizes, of those that differ by what was decided."""
+        if not self.decided:
+            return self
+        return next((t for t in (self, *self.others) if t._holds(given)), None)
+
+    def _holds(self, given: Arguments) -> bool:
+        assert self.sized is not None
+        shapes = [a.shape for a in given.avals]
+        values = dict(zip(self.sized.axes, bound(self.sized.places, shapes, "jit"), strict=True))
+        return all(bool(what.at(values.__getitem__)) is found for what, found in self.decided)
 
     def valid(self) -> bool:
         """Whether another call may use it: its captured arrays are alive and have the same
@@ -113,6 +134,8 @@ def trace(
         named = NamedSizes(recorder)
         if given.names:
             values = _named_inputs(recorder, given, avals, named)
+            if recorder.sizes is not None:
+                recorder.sizes.given = named.given
         else:
             for owner in given.owners:
                 recorder.capture(owner)
@@ -127,7 +150,9 @@ def trace(
         args, kwargs = tree = tree_unflatten(given.structure, leaves)
         containers = Containers(tree, leaves)
         out = function(*args, **kwargs), containers
-        return _finished(recorder, given, named, inputs, (handles, values), starts, out, what)
+        made = _finished(recorder, given, named, inputs, (handles, values), starts, out, what)
+        made.decided = recorder.sizes.decided if recorder.sizes else ()
+        return made
 
 
 def _named_inputs(

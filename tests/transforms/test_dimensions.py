@@ -335,16 +335,8 @@ def test_sizes_are_lazy_weak_scalars() -> None:
 # -- errors ----------------------------------------------------------------------------------------
 
 
-def conditional(x: Any) -> Any:
-    return x if x.shape[0] > 3 else x * 2
-
-
-def empty_or_not(x: Any) -> Any:
-    return x * 2 if x.size else x
-
-
 UNKNOWN = {
-    "if": conditional, "if size": empty_or_not, "len": len,
+    "len": len,
     "range": lambda x: list(range(x.shape[0])), "iteration": list,
 }  # fmt: skip
 

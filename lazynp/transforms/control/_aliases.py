@@ -119,4 +119,4 @@ def protect(made: Array, what: str, others: Iterable[Array]) -> None:
         later = partial(error, " before that name is used")
         for owner in others:
             noted = recorder.picked.setdefault(id(owner), [])
-            noted.append((weakref.ref(owner), weakref.ref(made), later))
+            noted.append((weakref.ref(owner), weakref.ref(made), lambda: True, later))

@@ -349,19 +349,17 @@ class Jitted:
             places = None  # the starts of views vary
         key = (*kind, places)
         STATS.traces += 1
-        if known:
-            last = known[-1]
-            where = position(*user_position())
-            same = key in self._cache and self._cache[key].decided
-            why = "sizes that a test tells apart" if same else difference(key, last)
-            self._reasons.append(f"{why}, at {where}")
-            STATS.reasons.append(f"{self._what}: {self._reasons[-1]}")
         made = places is None and bool(given.starts)
         own = {id(self): self._function} if self._arrangement is None else {}
         with session.tracing(self._loops or config.loops, self._notes, own):
             sizes = "compiled" not in self._params
             inside = kept_inside(call, self._what)
             traced = trace(inside, given, self._what, made, sizes)
+        if known:  # said of traces that succeed: a call that fails may come any number of times
+            same = key in self._cache and self._cache[key].decided
+            why = "sizes that a test tells apart" if same else difference(key, known[-1])
+            self._reasons.append(f"{why}, at {position(*user_position())}")
+            STATS.reasons.append(f"{self._what}: {self._reasons[-1]}")
         traced.keep(self._cache.get(key))
         self._cache[key] = traced
         return traced

@@ -12,6 +12,7 @@ import pytest
 
 import lazynp as np
 from lazynp import cond, grad, jacfwd, jit, jvp, make_jaxpr, vmap
+from lazynp.transforms._jit import STATS
 
 X = np.array([0.3, -0.7, 1.2])
 
@@ -525,3 +526,14 @@ def test_later_calls_with_scalars_before_arrays() -> None:
     for k in (2.0, 3.0, 2.0):
         args = k, np.array(5.0), np.ones(3).sum(), np.array(7.0)
         assert float(f_jitted(*args)) == float(f(*args)) == 5.0 - k + 30.0 - 700.0
+
+
+def test_calls_that_fail_leave_nothing() -> None:
+    f = np.jit(lambda x: x * 2 + 1)
+    f(np.ones(3))
+    before, reasons = np.explain(f), len(STATS.reasons)
+    for _ in range(3):
+        with pytest.raises(TypeError):
+            f("a")
+    assert np.explain(f) == before
+    assert len(STATS.reasons) == reasons

@@ -20,7 +20,7 @@ import numpy as np
 from lazynp._array import Array
 from lazynp._dimensions import decide
 from lazynp._errors import of_these_sizes
-from lazynp._extents import Numbers, mapped, sizes_in
+from lazynp._extents import Numbers, mapped, sizes_in, stand_in
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._sizes import Atom, sized
@@ -31,6 +31,7 @@ NDArray = np.ndarray[Any, Any]
 Values = Callable[[Any], int]
 IsView = Callable[[NDArray, Values], Any]
 _SMALL, _LARGE = (0, 1, 2, 3), 1009
+_FEW = 8
 
 
 def noted(source: Array, copy: Array, is_view: IsView) -> Array:
@@ -39,7 +40,7 @@ def noted(source: Array, copy: Array, is_view: IsView) -> Array:
     """
     recorder = local.recorder
     memory = _Memory(source, is_view)
-    if isinstance(recorder, StagingRecorder) and memory.may_be_shared():
+    if isinstance(recorder, StagingRecorder) and memory.is_sized():
         owner, where = source._owner(), position(*user_position())
 
         def error() -> BaseException:
@@ -52,8 +53,19 @@ def noted(source: Array, copy: Array, is_view: IsView) -> Array:
 
         for one, other in (copy, owner), (owner, copy):
             pairs = recorder.picked.setdefault(id(one), [])
-            pairs.append((weakref.ref(one), weakref.ref(other), memory.may_be_shared_here, error))
+            pairs.append((weakref.ref(one), weakref.ref(other), memory.may_be_shared, error))
     return copy
+
+
+def settled(source: Array, found: bool, is_view: IsView) -> bool:
+    """Whether to make a view. found: what was found with numbers for the sizes. These say little
+    where a size is small with them (`n - m`); there, the sizes of the call that is traced tell.
+    """
+    memory = _Memory(source, is_view)
+    if not (memory.is_sized() and memory.is_small()):
+        return found
+    told = memory.in_this_call()
+    return found if told is None else told
 
 
 class _Memory:
@@ -65,15 +77,24 @@ class _Memory:
         self._path = () if source._base is None else source._path
         self._shape, self._is_view = source.aval.shape, is_view
 
-    def may_be_shared(self) -> bool:
-        """Whether it is a view for some sizes."""
-        if not (sized(self._shape) or sized(self._owner[0])):
-            return False
-        return any(self.at(n.__getitem__) for n in _numbers(sorted(self._atoms(), key=_age)))
+    def is_sized(self) -> bool:
+        return sized(self._shape) or sized(self._owner[0])
 
-    def may_be_shared_here(self) -> bool:
-        """Whether it is a view in the call that is traced, or the call does not tell."""
-        return decide(self, self._atoms()) is not False
+    def is_small(self) -> bool:
+        """Whether the numbers that stand for sizes make it small."""
+        sizes = sizes_in((self._owner[0], self._shape))
+        return any(stand_in(n) < _FEW for n in sizes)
+
+    def in_this_call(self) -> bool | None:
+        """Whether it is a view in the call that is traced, where that is known."""
+        return decide(self, self._atoms())
+
+    def may_be_shared(self) -> bool:
+        """Whether it is a view in this call, or for some sizes, where the call does not tell."""
+        told = self.in_this_call()
+        if told is not None:
+            return told
+        return any(self._told(n.__getitem__) for n in _numbers(sorted(self._atoms(), key=_age)))
 
     def _atoms(self) -> set[Atom]:
         steps = [x for step in self._path for x in _of_step(step)]
@@ -81,7 +102,10 @@ class _Memory:
         return {a for s in sizes for a in s.variables()}
 
     def at(self, values: Callable[[Atom], int]) -> bool:
-        """Whether it is a view where the variables have these values."""
+        """Whether it is a view where the variables have these values, as far as is known."""
+        return self._told(values) is not False
+
+    def _told(self, values: Callable[[Atom], int]) -> bool | None:
         numbers = Numbers(values).__getitem__
         shape, dtype, order = self._owner
         try:
@@ -89,8 +113,10 @@ class _Memory:
             for step in self._path:
                 dummy = with_numbers(step, numbers).layout(dummy)
             return bool(dummy.size and self._is_view(dummy, numbers))
-        except (IndexError, KeyError, TypeError, ValueError):  # no array has such sizes
+        except ValueError:
             return False
+        except (IndexError, KeyError, TypeError):  # no array has such sizes, or places are traced
+            return None
 
 
 def _age(a: Atom) -> int:

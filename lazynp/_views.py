@@ -11,7 +11,7 @@ import numpy as np
 
 from lazynp._array import VIEWED, Array, NDArray as Ours, new_array, new_view
 from lazynp._avals import Aval, Shape, on_device
-from lazynp._either import noted
+from lazynp._either import noted, settled
 from lazynp._extents import mapped
 from lazynp._fronts import BUILT, in_front
 from lazynp._memo import Memo
@@ -242,11 +242,15 @@ def reshape(array: Array, shape: Shape) -> Array:
     step = Reshape(shape)
     if array._base is None and array._order is None:
         return view(array, step)
+
+    def is_view(dummy: NDArray, numbers: Any) -> bool:
+        return _is_reshaped(dummy, mapped(shape, numbers))
+
     try:
         step.layout(layout(array))
+        found = True
     except ValueError:
-        made = new_array(step.get(array._read()))
-        return noted(
-            array, made, lambda dummy, numbers: _is_reshaped(dummy, mapped(shape, numbers))
-        )
-    return view(array, step)
+        found = False
+    if settled(array, found, is_view):
+        return view(array, step)
+    return noted(array, new_array(step.get(array._read())), is_view)

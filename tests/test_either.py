@@ -117,3 +117,28 @@ def test_an_argument_has_numpys_value() -> None:
         x, y = np.arange(float(n)), numpy.arange(float(n))
         assert compiled(x).tolist() == double(y).tolist()
         assert x.tolist() == y.tolist()
+
+
+PARTS: dict[str, Callable[[Any, Any], Any]] = {
+    "the difference of two sizes": lambda x, m: x[1 : -m.shape[0]],
+    "far from the beginning": lambda x, m: x[5:],
+    "every second": lambda x, m: x[1:-2:2],
+}
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=list(PARTS))
+@pytest.mark.parametrize("step", [2, -1])
+@pytest.mark.parametrize("name", ["ravel", "reshape", "ascontiguousarray"])
+def test_sizes_that_are_small_for_some_arguments(part: Any, step: int, name: str) -> None:
+    def program(np: Any, x: Any, m: Any) -> Any:
+        y = part(x, m) * 1
+        made = np.reshape(y[::step], -1) if name == "reshape" else getattr(np, name)(y[::step])
+        made[:1] += 5
+        y[-1:] += 7
+        return made * 1, y
+
+    compiled = np.jit(lambda x, m: program(np, x, m), abstracted_axes=({0: "n"}, {0: "m"}))
+    for n, m in [(8, 1), (5, 3), (7, 1), (6, 1), (3, 1), (4, 2), (0, 1), (9, 2), (8, 1)]:
+        x, w = numpy.arange(float(n)), numpy.ones(m)
+        for got, want in zip(compiled(x, w), program(numpy, x, w), strict=True):
+            numpy.testing.assert_array_equal(got, want)

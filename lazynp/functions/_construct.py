@@ -12,7 +12,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array
 from lazynp._avals import on_device
-from lazynp._either import noted
+from lazynp._either import noted, settled
 from lazynp._flush import host_value
 from lazynp._fronts import unbound
 from lazynp._node import leaf
@@ -149,7 +149,9 @@ def _from_array(x: Array, dtype: Any, copy: bool | None, order: str) -> Array:
             if wanted.char == "O" and isinstance(x, Scalar):
                 return new_array(from_host(np.array(host_value(x._read()), wanted)))
             return in_order(own(converted(x, wanted)), order_like(x, order))
-    fits = order in "AK" or is_contiguous(x, order)
+    fits = order in "AK" or settled(
+        x, is_contiguous(x, order), lambda dummy, _: _has_order(dummy, order)
+    )
     if copy is False and (not fits or isinstance(x, Scalar)):
         raise ValueError(NO_COPY)
     if copy or not fits:

@@ -12,7 +12,7 @@ import numpy as np
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Shape, on_device
 from lazynp._dimensions import require, require_all, require_not_one
-from lazynp._either import noted
+from lazynp._either import noted, settled
 from lazynp._extents import any_sized, broadcast_shapes as sizes_broadcast, product
 from lazynp._flush import host_value
 from lazynp._memo import cached
@@ -161,10 +161,17 @@ def ravel(a: Any, order: Any = "C") -> Array:
     out = reshape(x, (x.size,), order)
     if x._base is None and x._order is None and order == "C":
         return out
-    if out._base is not None and not layout(out).flags.c_contiguous:
-        # unlike reshape, ravel makes no view of non-contiguous elements
-        return noted(out, new_array(out._read()), lambda dummy, _: dummy.flags.c_contiguous)
-    return out
+    if out._base is None:
+        return out
+    found = layout(out).flags.c_contiguous
+    if settled(out, found, _is_contiguous):
+        return out
+    # unlike reshape, ravel makes no view of non-contiguous elements
+    return noted(out, new_array(out._read()), _is_contiguous)
+
+
+def _is_contiguous(dummy: Any, _: Any) -> bool:
+    return dummy.flags.c_contiguous
 
 
 def _flat_view(value: Any) -> Any:

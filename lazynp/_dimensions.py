@@ -404,6 +404,20 @@ def _truth(what: Size | Test) -> bool | None:
     return decide(what, {a for s in sides if type(s) is Size for a in s.variables()})
 
 
+def as_test(x: Any) -> Any:
+    """What `if` is given, but for sizes and tests of them: their truth, where the call that is
+    traced tells, else a Scalar.
+    """
+    if type(x) is not Size and type(x) is not Test:
+        return x
+    if type(x) is Size and (_sizes.bounds(x)[0] or 0) > 0:
+        return True
+    told = _truth(x)
+    if told is None:
+        return scalar_of(x) if type(x) is Size else x.scalar()
+    return told
+
+
 def decide(what: Any, atoms: set[Atom]) -> bool | None:
     """The truth of a test of the axes of arguments, in the call that is traced: then the trace is
     for calls of which the same is true. None: the call does not tell.

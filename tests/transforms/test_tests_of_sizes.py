@@ -157,3 +157,54 @@ def test_an_index_of_a_branch_that_is_not_taken_is_no_error(program: Function) -
 def test_what_cannot_be_decided_is_an_error_as_before() -> None:
     with pytest.raises(TypeError, match="traced once for all sizes"):
         np.make_jaxpr(lambda x: chosen(np, x), abstracted_axes={0: "n"})(numpy.ones(5))
+
+
+# -- sizes that the data decide --------------------------------------------------------------------
+
+
+def picked(x: Any) -> Any:
+    return x[x > 1]
+
+
+def some(n: Any) -> Any:
+    return 3 if n > 1 and not n > 3 else 5
+
+
+SELECTED: dict[str, Callable[[Any, Any], Any]] = {
+    "len": lambda np, x: len(picked(x)),
+    "times len": lambda np, x: picked(x) * len(picked(x)),
+    "arange": lambda np, x: picked(x) + np.arange(len(picked(x))),
+    "zeros": lambda np, x: np.zeros(len(picked(x))) + 1,
+    "roll": lambda np, x: np.roll(x, len(picked(x))),
+    "mean": lambda np, x: picked(x).sum() / (1 + len(picked(x))),
+    "where": lambda np, x: np.where(picked(x) > len(picked(x)), picked(x), 0),
+    "if": lambda np, x: x.sum() if len(picked(x)) > 2 else x.max(),
+    "if size": lambda np, x: picked(x).sum() * 2 if picked(x).size else 5.0,
+    "if sorted": lambda np, x: x.sum() if len(np.sort(picked(x))) > 2 else x.max(),
+    "and": lambda np, x: some(len(picked(x))),
+    "or": lambda np, x: 3 if len(picked(x)) < 2 or len(x) > 6 else 5,
+}
+
+
+@pytest.mark.parametrize("name", SELECTED)
+@pytest.mark.parametrize("axes", [None, {0: "n"}])
+def test_the_length_of_a_selection(name: str, axes: Any) -> None:
+    program = SELECTED[name]
+    compiled = np.jit(lambda x: program(np, x), abstracted_axes=axes)
+    for x in (numpy.arange(6.0), numpy.zeros(3), numpy.array([5.0, 1.0, 4.0]), numpy.arange(8.0)):
+        got, want = compiled(x), program(numpy, x)
+        numpy.testing.assert_array_equal(got, want)
+        assert numpy.shape(got) == numpy.shape(want)
+
+
+def test_rounds_over_a_selection() -> None:
+    def total(x: Any) -> Any:
+        y, s = picked(x), 0.0
+        for i in range(len(y)):
+            s = s * 2 + y[i]
+        return s
+
+    for axes in (None, {0: "n"}):
+        compiled = np.jit(total, abstracted_axes=axes)
+        for x in (numpy.arange(6.0), numpy.zeros(3), numpy.arange(8.0)):
+            assert compiled(x) == total(x)

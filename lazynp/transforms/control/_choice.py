@@ -15,7 +15,9 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._dataclass import dataclass
+from lazynp._dimensions import as_test
 from lazynp._recorder import local
+from lazynp._sizes import Test
 from lazynp._strides import in_order
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
@@ -148,6 +150,7 @@ def choose(
 
 def _known(test: Any) -> Any:
     """The test, or what it gives in every round."""
+    test = as_test(test)
     found = decided(test) if undecided(test) else None
     return test if found is None else found
 
@@ -162,6 +165,7 @@ def or_(first: Any, second: Callable[[], Any], line: int) -> Any:
 
 def _either(first: Any, second: Any, line: int, ends: bool) -> Any:
     """`first and second`, if `ends`; else `first or second`."""
+    first = as_test(first) if type(first) is Test else first
     if not undecided(first):
         return second() if bool(first) is ends else first
     asked: Any = Asked(second, ends)
@@ -174,12 +178,14 @@ def _either(first: Any, second: Any, line: int, ends: bool) -> Any:
 
 def tested(x: Any) -> Any:
     """The truth of an operand of `and` or `or` in a test: a bool, or an array of one."""
+    x = as_test(x)
     if undecided(x):
         return same_facts(result_handle(truth(x)._read()), x)
     return x if isinstance(x, Array) else bool(x)
 
 
 def not_(x: Any) -> Any:
+    x = as_test(x)
     if not undecided(x):
         return not x
     made = elementwise.logical_not(truth(x))
@@ -469,7 +475,7 @@ def _aligned(program: Program, slots: Sequence[tuple[Any, Aval]], count: int) ->
         if isinstance(place, Zero):
             return zeros(aval)
         if isinstance(place, bool):
-            return elementwise.convert(_constant(place), dtype=aval.dtype)
+            return elementwise.convert(result_handle(node_of(np.bool_(place))), dtype=aval.dtype)
         x = outs[place]
         return x if x.dtype == aval.dtype else elementwise.convert(
             x, dtype=aval.dtype, weak=aval.weak)  # fmt: skip
@@ -480,7 +486,3 @@ def _aligned(program: Program, slots: Sequence[tuple[Any, Aval]], count: int) ->
 
     aligned = stage_closed(run, jaxpr.in_avals)
     return Program(aligned, program.owners, program.nodes, program.written, program.like)
-
-
-def _constant(flag: bool) -> Array:
-    return result_handle(node_of(np.bool_(flag)))

@@ -85,11 +85,10 @@ def _whole(x: Any, what: str) -> Any:
 
 def _len(*args: Any) -> Any:
     x: Any = args[0] if len(args) == 1 else None
-    if isinstance(x, Array) and x.ndim and type(x.shape[0]) is Size:
-        return x.shape[0]
-    if not is_unsized(x) or not x.ndim or not undecided(size := x.shape[0]):
+    if not (isinstance(x, Array) or is_unsized(x)) or not x.ndim:
         return len(*args)
-    return pythons(size, _INT)
+    size = x.shape[0]
+    return size if type(size) is Size else pythons(size, _INT) if undecided(size) else len(x)
 
 
 def _float(*args: Any) -> Any:

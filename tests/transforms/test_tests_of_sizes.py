@@ -208,3 +208,22 @@ def test_rounds_over_a_selection() -> None:
         compiled = np.jit(total, abstracted_axes=axes)
         for x in (numpy.arange(6.0), numpy.zeros(3), numpy.arange(8.0)):
             assert compiled(x) == total(x)
+
+
+def scaled(x: Any) -> Any:
+    return x * len(x)
+
+
+def second_half(x: Any) -> Any:
+    y = x[len(x) // 2 :] + 1
+    y[1:] += len(y)
+    return y
+
+
+@pytest.mark.parametrize("program", [scaled, second_half])
+def test_len_in_a_function_without_branches(program: Any) -> None:
+    compiled = np.jit(program, abstracted_axes={0: "n"})
+    for n in SIZES:
+        x = numpy.arange(float(n))
+        numpy.testing.assert_array_equal(compiled(x), program(x))
+    assert compiled._cache_size() == 1

@@ -11,7 +11,9 @@ from lazynp.transforms.control._reductions import REDUCING
 MEMBERSHIP = (ast.In, ast.NotIn)
 _CONTROL = (ast.For, ast.While, ast.If, ast.IfExp, ast.BoolOp, ast.Assert, ast.Try, ast.Match)
 # these look at a number, as indices of lists do
-_NUMBERS = {"int", "float", "complex", "bool", "round", "divmod", "pow", "sorted", *REDUCING}
+_NUMBERS = {
+    "int", "float", "complex", "bool", "round", "divmod", "pow", "sorted", "len", *REDUCING,
+}  # fmt: skip
 
 
 def may_be_number(index: ast.expr) -> bool:

@@ -31,8 +31,15 @@ class Atom:
 
     def __repr__(self) -> str:
         if self.op in _INFIX:
-            return f"({self.args[0]} {_INFIX[self.op]} {self.args[1]})"
+            a, b = map(_operand, self.args)
+            return f"({a} {_INFIX[self.op]} {b})"
         return f"{self.op}({self.args[0]}, {self.args[1]})" if self.op else self.name
+
+
+def _operand(x: Any) -> str:
+    """An operand beside an operator that binds more than `+`."""
+    shown = str(x)
+    return f"({shown})" if "*" in shown or len(getattr(x, "terms", ())) > 1 else shown
 
 
 _INFIX = {"floor_divide": "//", "remainder": "%"}

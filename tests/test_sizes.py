@@ -172,3 +172,12 @@ def test_division_by_zero() -> None:
     for divide in (quotient, rest):
         with pytest.raises(ZeroDivisionError):
             divide(N, 0)
+
+
+def test_sizes_are_written_as_python_reads_them() -> None:
+    n, m = variable("n"), variable("m")
+    for size in ((n + 1) // 2, n // 2, (2 * n + 1) // 3, ((n + 1) // 2 + 1) // 2, n // (2 * m),
+                 n % (m + 1), (2 * n) % 3, (n - m) // 3 + n * 2):  # fmt: skip
+        for a, b in ((7, 2), (10, 3), (4, 5)):
+            values = dict(zip((*n.variables(), *m.variables()), (a, b), strict=True))
+            assert eval(str(size), {"n": a, "m": b}) == size.at(values.__getitem__)

@@ -14,7 +14,7 @@ import numpy as np
 
 from lazynp._avals import Aval, SizedAval, aval_of, on_device
 from lazynp._dataclass import dataclass, replace
-from lazynp._errors import Failure
+from lazynp._errors import Failure, of_these_sizes
 from lazynp._extents import mapped
 from lazynp._jaxpr import Atom as Operand, Eqn, Jaxpr, Literal, Var
 from lazynp._memo import cached
@@ -211,7 +211,10 @@ def _aval(aval: Aval, values: Values) -> Aval:
 def numbered(x: Any, values: Values) -> Any:
     """A parameter with these values for its sizes, also in jaxprs."""
     if isinstance(x, Jaxpr):
-        return with_values(x, values)
+        try:
+            return with_values(x, values)
+        except (TypeError, ValueError, LookupError) as error:
+            raise of_these_sizes(error) from None  # the call may not come to this body
     if type(x) is Failure:
         return replace(x, size=mapped(x.size, values))
     if isinstance(x, tuple) and any(isinstance(j, (Jaxpr, Failure)) for j in x):

@@ -138,10 +138,14 @@ def third_of_a_branch(np: Any, x: Any) -> Any:
     return 0.0
 
 
-@pytest.mark.parametrize("program", [third, third_of_a_branch])
+def greatest(np: Any, x: Any) -> Any:
+    return x.max() if x.sum() > 0 else 0.0
+
+
+@pytest.mark.parametrize("program", [third, third_of_a_branch, greatest])
 def test_an_index_of_a_branch_that_is_not_taken_is_no_error(program: Function) -> None:
     compiled = named(program)
-    for x in ([1.0, 2, 3, 4], [0.0, -2], [-1.0], [2.0, 3, 4, 5, 6], [0.0], [5.0] * 6):
+    for x in ([1.0, 2, 3, 4], [0.0, -2], [-1.0], [2.0, 3, 4, 5, 6], [0.0], [], [5.0] * 6):
         y = numpy.array(x)
         try:
             want = program(numpy, y)

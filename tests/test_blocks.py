@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import lazynp as np
-from lazynp import _blocks, _node
-from lazynp._memo import forget_all
+from lazynp import _blocks
+from lazynp._node import OP
 from tests.helpers import be_eager, fresh_start
 
 pytestmark = pytest.mark.own_policy
@@ -22,16 +22,32 @@ DTYPES = ["?", "i1", "u2", "i4", "i8", "f2", "f4", "f8", "c8", "c16"]
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Small arrays run in small blocks."""
-    monkeypatch.setattr(_node, "_BLOCKED", 64)
+    """Small arrays run in small blocks. (Operations know whether they are large; those of other
+    tests have the same shapes.)
+    """
     monkeypatch.setattr(_blocks, "BLOCK", 256)
     monkeypatch.setattr(_blocks, "_LEAST", -99)
-    forget_all()  # operations that know which sizes are large
+    run = _blocks.run
+
+    def of_small(nodes: list[Any], asked: Any) -> None:
+        ops = [op for op in {n[OP] for n in nodes} if not op.blocked and _is_large(op)]
+        for op in ops:
+            op.blocked = True
+        try:
+            run(nodes, asked)
+        finally:
+            for op in ops:
+                op.blocked = False
+
+    monkeypatch.setattr(_blocks, "run", of_small)
     fresh_start()
     be_eager(False)
     with np.config(execution="reference"):
         yield
-    forget_all()
+
+
+def _is_large(op: Any) -> bool:
+    return op.primitive.kind == "elementwise" and not op.host and op.aval.nbytes >= 64
 
 
 class Chains:
@@ -67,6 +83,13 @@ def both(program: Callable[..., Any], *arrays: numpy.ndarray) -> None:
     got = program(np, *[np.array(a, order="K") for a in arrays])
     for g, w in zip(got, want, strict=True):
         same(g, w)
+
+
+@pytest.mark.parametrize(("size", "blocked"), [(1 << 20, True), ((1 << 20) - 1, False)])
+def test_large_operations_know(size: int, blocked: bool) -> None:
+    x = np.array(numpy.zeros(size))
+    assert [y._node[OP].blocked for y in (x * 2.0, np.sqrt(x))] == [blocked] * 2
+    assert not x.sum()._node[OP].blocked
 
 
 def test_only_what_is_wanted_is_stored(chains: Chains) -> None:

@@ -391,7 +391,8 @@ class Histories:
         why = f"line {site.line}: `{site.of}` gets an array that something else refers to"
         picked = session.pick_of(x)
         odd = picked is None and x._flags is not None  # else the flags are ours
-        if odd or x._base is not None or x._order is not None or x.ndim > 1 and session.unlaid:
+        # `ndim` comes last: asking for it reads what was picked
+        if odd or x._base is not None or x._order is not None or session.unlaid and x.ndim > 1:
             raise CannotStage(f"line {site.line}: `{site.of}` gets a view, or a read-only array")
         for old in (picked[1] or ()) if picked is not None else ():
             if old is not None:

@@ -84,13 +84,13 @@ def array(
     ndmin = operator.index(ndmin)
     if ndmax or ndmin > _DEEPEST:
         _check_depths(ndmin, ndmax)
+    if type(object) is Size or type(object) is Test:
+        object = of_size(object)
     if copy is not False and hasattr(type(object), "__array__") and not isinstance(object, _ARRAYS):
         object = from_foreign(object)  # to an array that may have a class of its own
     if subok and isinstance(object, np.ndarray) and type(object) is not np.ndarray:
         if not isinstance(object, np.memmap):
             return _make(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
-    if type(object) is Size or type(object) is Test:
-        object = of_size(object)
     if isinstance(object, deque):
         object = list(object)
     if isinstance(object, Array) and passes_for(object, Array):

@@ -26,6 +26,8 @@ from lazynp import lowering
 from lazynp._errors import LoweringError
 from lazynp._jaxpr import Jaxpr, jaxprs_in
 from lazynp._primitive import Primitive
+from lazynp.interop._forms import rotation
+from lazynp.interop._signals import filtered
 from lazynp.interop.scipy import hook
 from lazynp.pallas._marks import without_derivative
 from lazynp.primitives import (
@@ -230,8 +232,13 @@ GONE = {
 HOST: dict[str, Example] = {
     "callback": (lambda v: np.pure_callback(numpy.sin, v, v), (V,)),
     "frechet": (np.jit(lambda m: np.jvp(lambda a: scipy.linalg.expm(a), (m,), (m,))[1]), (M,)),
+    "hessenberg": (lambda m: scipy.linalg.hessenberg(m), (M,)),
+    "ldl": (lambda m: scipy.linalg.ldl(m)[0], (M,)),
+    "lfilter": (lambda v: filtered(numpy.ones(2), numpy.ones(2), v, effect=False)[0], (V,)),
     "lu_factor": (lambda m: scipy.linalg.lu_factor(m)[0], (M,)),
     "matrix_function": (lambda m: scipy.linalg.expm(m), (M,)),
+    "schur": (lambda m: scipy.linalg.schur(m)[0], (M,)),
+    "schur_rotation": (lambda m: rotation(m, m, turned=False, effect=False)[0], (M,)),
     "scipy_special": (lambda v: scipy.special.jv(0.5, v), (V,)),
     "solve_banded": (lambda m, v: scipy.linalg.solve_banded((1, 1), m, v), (M, V[:3])),
     "spsolve": (

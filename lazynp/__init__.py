@@ -314,4 +314,4 @@ def __dir__():
     return sorted({*globals(), *_MODULES, *_TRANSFORMS})
 
 
-_set_aside(getattr(_fastpath, "track_again", None))
+_set_aside(getattr(_fastpath, "track_again", None), getattr(_fastpath, "before_full", None))

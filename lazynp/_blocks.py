@@ -151,8 +151,7 @@ class _Chain:
     is wanted, or of memory that the next block takes over.
 
     whole: the arrays that blocks are cut from, by place. results: numbers and places of the nodes
-    that are wanted. steps: a function, the places of what it takes (and a ufunc gives), and the
-    place of what another function gives.
+    that are wanted. steps: a function, the places of what it takes, and that of what it gives.
     """
 
     def __init__(self, chain: list[Node], wanted: list[bool]) -> None:
@@ -189,23 +188,23 @@ class _Chain:
 
     def _provide(self) -> None:
         """Memory for whole results, and of one block for each of the others. A ufunc may write into
-        what it reads last. What another function gives may be a part of what it reads.
+        what it reads last, but for what another function reads: that may give a part of it.
         """
         for i, place in self.results:
             self.whole[place] = lowering.aligned_empty(self.shape, self.dtypes[i])
         last = {p: i for i, (_, ins, _) in enumerate(self.steps) for p in ins}
+        parted = {p for f, ins, _ in self.steps if type(f) is not np.ufunc for p in ins}
         free: dict[Any, list[Array]] = {}
         for i, (function, ins, out) in enumerate(self.steps):
             if type(function) is not np.ufunc:
                 continue
             for p in {*ins}:
-                if last[p] == i and p in self.shared:
+                if last[p] == i and p in self.shared and p not in parted:
                     free.setdefault(self.shared[p].dtype, []).append(self.shared[p])
             if out not in self.whole:
                 spare, block = free.get(self.dtypes[i]), self.shape[self.axis + 1 :]
                 memory = spare.pop() if spare else np.empty((self.length, *block), self.dtypes[i])
                 self.shared[out] = memory
-            ins.append(out)
 
     def run(self) -> None:
         self._provide()
@@ -219,9 +218,10 @@ class _Chain:
                     for place, memory in self.shared.items():
                         places[place] = memory[: size - begin]
                 for function, ins, out in self.steps:
-                    result = function(*[places[i] for i in ins])
-                    if type(function) is not np.ufunc:
-                        self._put(out, result)
+                    if type(function) is np.ufunc:
+                        function(*[places[i] for i in ins], out=places[out])
+                    else:
+                        self._put(out, function(*[places[i] for i in ins]))
 
     def _put(self, out: int, result: Any) -> None:
         if out in self.whole:

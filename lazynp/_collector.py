@@ -37,6 +37,7 @@ class _Aside:
     until = 0.0
     seen: list[object] = []
     older: list[object] = []
+    callback: Any = None  # that the collector calls
 
 
 _MANY = 200_000  # objects: more than the import makes
@@ -52,7 +53,7 @@ def put_off() -> None:
     if gc.isenabled() and 0 < usual[0] < _MANY and not _usual:
         _usual.append(usual)
         gc.set_threshold(_MANY, *usual[1:])
-        _listen()
+        _listen(_before)
 
 
 def _go_on() -> None:
@@ -63,9 +64,13 @@ def _go_on() -> None:
             gc.set_threshold(*usual)
 
 
-def _listen() -> None:
-    if _before not in gc.callbacks:
-        gc.callbacks.append(_before)
+def _listen(callback: Any) -> None:
+    """Let the collector call this, in place of what it calls now."""
+    if _Aside.callback in gc.callbacks:
+        gc.callbacks[gc.callbacks.index(_Aside.callback)] = callback
+    else:
+        gc.callbacks.append(callback)
+    _Aside.callback = callback
 
 
 def _listen_no_more() -> None:
@@ -73,11 +78,13 @@ def _listen_no_more() -> None:
     fails where the collector runs at the limit of recursion. A list that became shorter would make
     the collector leave out another's callback.
     """
-    if _before in gc.callbacks:
-        gc.callbacks[gc.callbacks.index(_before)] = operator.is_
+    if _Aside.callback in gc.callbacks:
+        gc.callbacks[gc.callbacks.index(_Aside.callback)] = operator.is_
 
 
-def set_aside(track_again: Callable[[list[Any]], object] | None) -> None:
+def set_aside(
+    track_again: Callable[[list[Any]], object] | None, before_full: Callable[..., Any] | None = None
+) -> None:
     """Let the collector pass over what the import has made, for the first seconds.
 
     That is so much that a full collection takes 10 to 25 ms, and the first computations make enough
@@ -87,7 +94,7 @@ def set_aside(track_again: Callable[[list[Any]], object] | None) -> None:
 
     The variables of the program's modules were there before. The collector ends them with the
     process: a file that is open is written then. track_again: what lets it look at them, or None;
-    then it looks at everything before the process ends.
+    then it looks at everything before the process ends. before_full: makes a callback in C.
     """
     _go_on()
     older, _Aside.older = _Aside.older, []
@@ -101,7 +108,7 @@ def set_aside(track_again: Callable[[list[Any]], object] | None) -> None:
         track_again(older)
     _Aside.there = True
     _Aside.seen, _Aside.until = [object()], time.monotonic() + _YOUNG
-    _listen()
+    _listen(_before if before_full is None else before_full(_before))
 
 
 def take_back() -> None:

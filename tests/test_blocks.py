@@ -190,6 +190,23 @@ def test_dtypes(first: str, second: str, chains: Chains) -> None:
     assert chains.ran
 
 
+def parts(np: Any, x: Any, y: Any) -> Any:
+    """The real part of a block lies in its memory, which other operations must not take over."""
+    z = np.exp(x + 1j * y)
+    re = np.real(z)
+    w = z * 2.0
+    v = np.sqrt(w) + w * w
+    u = np.real(v) * re
+    return u - np.imag(v), np.maximum(u, re)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_parts_of_blocks(dtype: str, chains: Chains) -> None:
+    rng = numpy.random.default_rng(7)
+    both(parts, rng.random(400).astype(dtype), rng.random(400).astype(dtype))
+    assert chains.ran
+
+
 SHAPES = [(700,), (1, 700), (700, 1), (25, 31), (31, 1), (1, 31), (31,), (4, 25, 31), (4, 1, 31),
           (1, 1, 1), (2, 3, 5, 40), (3, 1, 40), (5, 1), (1,), ()]  # fmt: skip
 

@@ -81,6 +81,20 @@ gc.set_threshold(500)
 gc.collect(0)
 assert gc.get_threshold()[0] == 500
 """,
+    # only full collections run a function of Python's: before it, a signal's handler could run, and
+    # the collector drops what that raises
+    "signals": """
+import lazynp
+from lazynp._fronts import BUILT
+called = []
+import sys
+sys.setprofile(lambda frame, event, arg: called.append(frame.f_code.co_name))
+gc.collect(0); gc.collect(1)
+sys.setprofile(None)
+assert ("_before" not in called) is BUILT, called
+from lazynp import _collector
+assert _collector._Aside.there
+""",
     # a callback that follows ours hears of every collection
     "callbacks": """
 import lazynp

@@ -460,6 +460,27 @@ static PyObject *track_again(PyObject *Py_UNUSED(module), PyObject *objects)
     Py_RETURN_NONE;
 }
 
+/* Before a full collection, and only then, call the function of Python's. It would run a signal's
+ * handler first, whose exception the collector drops. */
+static PyObject *when_full(PyObject *function, PyObject *const *args, Py_ssize_t n)
+{
+    if (n == 2 && PyUnicode_Check(args[0]) && PyDict_Check(args[1]) &&
+        PyUnicode_CompareWithASCIIString(args[0], "start") == 0) {
+        PyObject *generation = PyDict_GetItemString(args[1], "generation");
+        if (generation && PyLong_Check(generation) && PyLong_AsLong(generation) == 2)
+            return PyObject_Vectorcall(function, args, 2, NULL);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef WHEN_FULL = {"when_full", (PyCFunction)(void (*)(void))when_full, METH_FASTCALL,
+                                "A callback of the collector."};
+
+static PyObject *before_full(PyObject *Py_UNUSED(module), PyObject *function)
+{
+    return PyCFunction_New(&WHEN_FULL, function);
+}
+
 static PyMethodDef METHODS[] = {
     {"front", (PyCFunction)(void (*)(void))front, METH_VARARGS | METH_KEYWORDS,
      "front(kind, python, **options): put a fast path in front of a Python function."},
@@ -502,6 +523,8 @@ static PyMethodDef METHODS[] = {
      "place. False, with nothing done, for arrays of a kind that it does not take."},
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,
      "configure(**objects): give the fronts the objects of lazynp. Call it before any front."},
+    {"before_full", before_full, METH_O,
+     "before_full(function): a callback of the collector that calls it before full collections."},
     {"track_again", track_again, METH_O,
      "track_again(objects): let the collector look at these again, which `gc.freeze` has set aside."},
     {"note_callers", note_callers, METH_O,
@@ -554,7 +577,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 38) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 39) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -390,8 +390,7 @@ class Histories:
         """
         why = f"line {site.line}: `{site.of}` gets an array that something else refers to"
         picked = session.pick_of(x)
-        odd = picked is None and x._flags is not None  # else the flags are ours
-        # `ndim` comes last: asking for it reads what was picked
+        odd = picked is None and x._flags is not None  # `x.ndim` reads what was picked: the last
         if odd or x._base is not None or x._order is not None or session.unlaid and x.ndim > 1:
             raise CannotStage(f"line {site.line}: `{site.of}` gets a view, or a read-only array")
         for old in (picked[1] or ()) if picked is not None else ():

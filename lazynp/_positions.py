@@ -110,7 +110,7 @@ def converts(frame: FrameType) -> bool:
         code, found = found.f_code, found.f_back
     if code.co_name in _NUMBERS:
         return True
-    return code.co_filename == _CONVERSIONS and not code.co_name.startswith("__array")
+    return code.co_filename == _CONVERSIONS and not code.co_name.startswith(("__array", "_buffer"))
 
 
 def depth_of_user(frame: FrameType) -> int:

@@ -92,7 +92,8 @@ def test_loops_that_are_too_short_are_looked_for_in_vain(
     monkeypatch.setattr(_ready, "SECONDS", numpy.inf)
     taken.clear()
     _called(tmp_path, 3)
-    assert not taken
+    told = [t.explained() for t in taken]  # on a slow machine, also loops of this test
+    assert not [text for text in told if "of main" in text]
     assert not _expected._expected  # given up after so many looks
 
 

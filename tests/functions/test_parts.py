@@ -210,7 +210,6 @@ SIZED: list[Any] = [  # by a size that is a value of the program
     lambda np, x, k: x[:k].sum(keepdims=True),
 ]
 REFUSED: list[Any] = [
-    lambda x, k: len(x[:k]),
     lambda x, k: x[:k] + np.ones(12),
     lambda x, k: (x[:k] + np.ones((2, 1))) @ x,
     lambda x, k: x[:k] + x[1 : k + 2],
@@ -231,6 +230,11 @@ def test_what_needs_the_size_gets_it() -> None:
         assert float(got) == float(want)
         with pytest.raises(TypeError, match="another for each example"):
             vmap(lambda k: f(np, x, k))(np.arange(3))  # noqa: B023
+
+
+def test_len_of_a_part_is_a_number() -> None:
+    f = jit(lambda x: fori_loop(0, 5, lambda k, s: s + len(x[: k + 1]) * k, 0.0))
+    assert float(f(np.arange(3.0))) == sum(min(k + 1, 3) * k for k in range(5))
 
 
 def test_what_is_refused_says_so() -> None:

@@ -250,22 +250,23 @@ static PyObject *written(PyObject *template, PyObject *compact, PyObject *linear
     return node_of_tracer(tracer, aval);
 }
 
-/* Record what the template does to these operands; the node of the result, new. */
-static PyObject *done_again(PyObject *template, PyObject *compact, PyObject *outer,
-                            PyObject *linear, const Part *parts, Py_ssize_t n, PyObject *recorder,
-                            PyObject *code, PyObject *offset, PyObject *sole)
+static void let_go(PyObject **values, Py_ssize_t size)
 {
-    PyObject *constants = PyTuple_GET_ITEM(compact, CONSTANTS), *out = NULL, *tangent;
+    while (size > 0)
+        Py_DECREF(values[--size]);
+}
+
+/* Run or record what the template does to these operands. The values, new, at all its places, and
+ * how many there are: constants, operands, in forward mode their tangents, results. -1: forward, or
+ * an error. */
+static Py_ssize_t values_again(PyObject *compact, int forward, const Part *parts, Py_ssize_t n,
+                               PyObject *recorder, PyObject *code, PyObject *offset, PyObject *sole,
+                               PyObject **values)
+{
+    PyObject *constants = PyTuple_GET_ITEM(compact, CONSTANTS);
     PyObject *dtypes = PyTuple_GET_ITEM(compact, DTYPES), *steps = PyTuple_GET_ITEM(compact, STEPS);
-    PyObject *values[MOST_VALUES];
-    PyObject *aval = PyTuple_GET_ITEM(compact, MADE);
-    Py_ssize_t size = 0, first = PyTuple_GET_SIZE(constants) + n;
-    Py_ssize_t passes = PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, PASSES));
+    Py_ssize_t size = 0, first;
     unsigned long recorded = 0; /* a bit for each step: at most `MOST_VALUES` */
-    if (aval == Py_None && passes >= 0)
-        aval = TANGENT(moving_of(parts, n, passes), LinearTracer, aval);
-    if (aval != Py_None && !has_traced(aval))
-        return NULL; /* Python makes it */
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); i++)
         values[size++] = Py_NewRef(PyTuple_GET_ITEM(constants, i));
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -273,9 +274,13 @@ static PyObject *done_again(PyObject *template, PyObject *compact, PyObject *out
                               ? Py_NewRef(parts[i].primal)
                               : leaf_of_number(parts[i].primal, PyTuple_GET_ITEM(dtypes, i));
         if (!value)
-            goto end;
+            goto failed;
         values[size++] = value;
     }
+    for (Py_ssize_t i = 0; i < n && forward; i++)
+        if (parts[i].moving)
+            values[size++] = Py_NewRef(parts[i].moving);
+    first = size;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(steps); i++) { /* pairs: op, places */
         PyObject *step = PyTuple_GET_ITEM(steps, i);
         PyObject *args = at_places(values, PyTuple_GET_ITEM(step, 1));
@@ -288,28 +293,43 @@ static PyObject *done_again(PyObject *template, PyObject *compact, PyObject *out
         }
         Py_XDECREF(args);
         if (!new)
-            goto end;
+            goto failed;
         values[size++] = new;
     }
-    PyObject *result = values[PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, OUT))];
-    if (!has_traced(known(result)))
-        goto end;
+    if (!has_traced(known(values[PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, OUT))])))
+        goto failed;
     for (Py_ssize_t i = first; i < size; i++)
         if (recorded >> (i - first) & 1 &&
             PyList_Append(OF(recorder, Recorder, pending), values[i]) < 0)
-            goto end;
+            goto failed;
+    return size;
+failed:
+    let_go(values, size);
+    return -1;
+}
+
+/* Record what the template does to these operands; the node of the result, new. */
+static PyObject *done_again(PyObject *template, PyObject *compact, PyObject *outer,
+                            PyObject *linear, const Part *parts, Py_ssize_t n, PyObject *recorder,
+                            PyObject *code, PyObject *offset, PyObject *sole)
+{
+    PyObject *values[MOST_VALUES], *result, *tangent = NULL, *out;
+    PyObject *aval = PyTuple_GET_ITEM(compact, MADE);
+    Py_ssize_t size, passes = PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, PASSES));
+    if (aval == Py_None && passes >= 0)
+        aval = TANGENT(moving_of(parts, n, passes), LinearTracer, aval);
+    if (aval != Py_None && !has_traced(aval))
+        return NULL; /* Python makes it */
+    size = values_again(compact, 0, parts, n, recorder, code, offset, sole, values);
+    if (size < 0)
+        return NULL;
+    result = values[PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, OUT))];
     if (PyTuple_GET_ITEM(compact, MADE) != Py_None)
         tangent = written(template, compact, linear, values, parts, n, code, offset);
     else if (passes >= 0)
         tangent = leaf(moving_of(parts, n, passes), OF(aval, Aval, traced));
-    else {
-        out = Py_NewRef(result);
-        goto end;
-    }
-    out = joined(outer, result, tangent, code, offset);
-end:
-    while (size > 0)
-        Py_DECREF(values[--size]);
+    out = aval == Py_None ? Py_NewRef(result) : joined(outer, result, tangent, code, offset);
+    let_go(values, size);
     return out;
 }
 
@@ -317,51 +337,14 @@ end:
 static PyObject *done_forward(PyObject *compact, PyObject *outer, const Part *parts, Py_ssize_t n,
                               PyObject *recorder, PyObject *code, PyObject *offset)
 {
-    PyObject *constants = PyTuple_GET_ITEM(compact, CONSTANTS), *out = NULL;
-    PyObject *dtypes = PyTuple_GET_ITEM(compact, DTYPES), *steps = PyTuple_GET_ITEM(compact, STEPS);
-    PyObject *values[MOST_VALUES];
-    Py_ssize_t size = 0, first, at = PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, TANGENT_AT));
-    unsigned long recorded = 0;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); i++)
-        values[size++] = Py_NewRef(PyTuple_GET_ITEM(constants, i));
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *value = PyList_CheckExact(parts[i].primal)
-                              ? Py_NewRef(parts[i].primal)
-                              : leaf_of_number(parts[i].primal, PyTuple_GET_ITEM(dtypes, i));
-        if (!value)
-            goto end;
-        values[size++] = value;
-    }
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (parts[i].moving)
-            values[size++] = Py_NewRef(parts[i].moving);
-    first = size;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(steps); i++) { /* pairs: op, places */
-        PyObject *step = PyTuple_GET_ITEM(steps, i);
-        PyObject *args = at_places(values, PyTuple_GET_ITEM(step, 1));
-        PyObject *op = PyTuple_GET_ITEM(step, 0), *new = NULL;
-        if (args)
-            new = run_at_once(op, args, recorder, code, offset, NULL);
-        if (args && !new && !PyErr_Occurred()) {
-            new = node(op, args, Py_None, code, offset);
-            recorded |= 1UL << i;
-        }
-        Py_XDECREF(args);
-        if (!new)
-            goto end;
-        values[size++] = new;
-    }
-    PyObject *result = values[PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, OUT))];
-    if (!has_traced(known(result)))
-        goto end;
-    for (Py_ssize_t i = first; i < size; i++)
-        if (recorded >> (i - first) & 1 &&
-            PyList_Append(OF(recorder, Recorder, pending), values[i]) < 0)
-            goto end;
+    PyObject *values[MOST_VALUES], *result, *out;
+    Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, TANGENT_AT));
+    Py_ssize_t size = values_again(compact, 1, parts, n, recorder, code, offset, NULL, values);
+    if (size < 0)
+        return NULL;
+    result = values[PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, OUT))];
     out = at < 0 ? Py_NewRef(result) : joined(outer, result, Py_NewRef(values[at]), code, offset);
-end:
-    while (size > 0)
-        Py_DECREF(values[--size]);
+    let_go(values, size);
     return out;
 }
 

@@ -19,7 +19,7 @@ or after so many ticks that a function or a loop may become hot.
 import dis
 import inspect
 from importlib import import_module
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from lazynp import transforms
@@ -39,11 +39,22 @@ if TYPE_CHECKING:
 __all__ = ["Promoted", "all_told", "derivatives", "fronts", "promote", "taken"]
 
 _TICKS = 64  # before these, nothing has run for long
-_LOOPS = frozenset(n for name, n in dis.opmap.items() if name.startswith("JUMP_BACKWARD"))
+_BACK = frozenset(
+    number
+    for name, number in dis.opmap.items()
+    if "JUMP_BACKWARD" in name and "NO_INTERRUPT" not in name  # what waits for a generator
+)
 
 
-class _Ticks:
-    count = 0
+class _Waiting:
+    """Ticks so far, and code that nothing is to be loaded for, by its id, kept alive."""
+
+    ticks = 0
+    in_vain: dict[int, CodeType] = {}
+
+
+def has_loops(code: CodeType) -> bool:
+    return not _BACK.isdisjoint(code.co_code[::2])
 
 
 def is_loaded() -> bool:
@@ -52,14 +63,16 @@ def is_loaded() -> bool:
 
 def _waiting(frame: FrameType | None) -> None:
     """A tick, as long as nothing is loaded."""
-    _Ticks.count += 1
-    if _Ticks.count < _TICKS or not config.promotion or config.execution != "adaptive":
+    _Waiting.ticks += 1
+    if _Waiting.ticks < _TICKS or not config.promotion or config.execution != "adaptive":
         return
     while frame is not None:
         code = frame.f_code
-        if code.co_flags & inspect.CO_NEWLOCALS or not _LOOPS.isdisjoint(code.co_code[::2]):
-            transforms.load()
-            return
+        if id(code) not in _Waiting.in_vain:
+            if code.co_flags & inspect.CO_NEWLOCALS or has_loops(code):
+                transforms.load()
+                return
+            _Waiting.in_vain[id(code)] = code
         frame = frame.f_back
 
 
@@ -68,6 +81,7 @@ def _load(names: dict[str, Any]) -> None:
     globals().update({name: getattr(everything, name) for name in __all__})
     if _waiting in tick_observers:
         tick_observers.remove(_waiting)
+    _Waiting.in_vain.clear()
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import math
 import sys
 from types import CodeType, FrameType
@@ -10,7 +9,7 @@ from typing import Any
 
 from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
-from lazynp._promotion import _clock, _ready, _running
+from lazynp._promotion import _clock, _ready, _running, has_loops
 from lazynp._promotion._conditional import Conditional
 from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._expected import SHORT, expected
@@ -77,13 +76,6 @@ def has_no_loops(code: CodeType) -> bool:
     return known is not None and known.seconds == math.inf
 
 
-_BACK = frozenset(
-    number
-    for name, number in dis.opmap.items()
-    if "JUMP_BACKWARD" in name and "NO_INTERRUPT" not in name  # what waits for a generator
-)
-
-
 def seen(frame: FrameType, now: _clock.Moment | None = None) -> None:
     """Operations have run in this frame: whether one of its loops has taken long, and will."""
     code = frame.f_code
@@ -103,7 +95,7 @@ def seen(frame: FrameType, now: _clock.Moment | None = None) -> None:
 
 
 def _new(code: CodeType) -> _Code:
-    if not is_users(code) or _BACK.isdisjoint(code.co_code[::2]):
+    if not is_users(code) or not has_loops(code):
         return _seen.put(id(code), _Code(code, math.inf))
     soon = has_won(key_of("loops", of_code(code)))
     seconds = min(_SOON, _running.SECONDS) if soon else _running.SECONDS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -134,3 +135,20 @@ class NothingForced(Counted):
         local.recorder.limit = local.recorder.sites.idle
         if error[0] is None:
             assert self.cuts == 0
+
+
+def outcome_of(make: Callable[[], Any]) -> tuple[Any, list[tuple[type[Warning], str]]]:
+    """What it gives, or the class and the text of its error; and its warnings."""
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        try:
+            result = make()
+        except Exception as error:
+            result = type(error), str(error)
+    return result, [(w.category, str(w.message)) for w in given]
+
+
+def run_program(program: str, names: dict[str, Any], described: Callable[[Any], Any]) -> Any:
+    """Run the text; returns what is told of its variable `r`."""
+    exec(program, names)
+    return described(names["r"])

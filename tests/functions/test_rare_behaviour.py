@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from tests.helpers import be_eager
+from tests.helpers import be_eager, outcome_of
 
 
 def described(x: Any) -> Any:
@@ -24,13 +23,7 @@ def described(x: Any) -> Any:
 
 
 def outcome(program: Callable[[Any], Any], module: Any) -> Any:
-    with warnings.catch_warnings(record=True) as given:
-        warnings.simplefilter("always")
-        try:
-            result = described(program(module))
-        except Exception as error:
-            result = type(error), str(error)
-    return result, [(w.category, str(w.message)) for w in given]
+    return outcome_of(lambda: described(program(module)))
 
 
 def times_in_integers(np: Any) -> Any:

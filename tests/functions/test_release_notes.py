@@ -5,14 +5,13 @@ They run at once, by NumPy, and recorded.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy
 import pytest
 
 import lazynp
-from tests.helpers import be_eager
+from tests.helpers import be_eager, outcome_of, run_program
 
 PROGRAMS = r"""
 a = np.arange(3.0); b = a.T; b @= a; r = a
@@ -64,14 +63,7 @@ def described(x: Any) -> Any:
 
 def outcome(program: str, np: Any) -> Any:
     names: dict[str, Any] = {"np": np}
-    with warnings.catch_warnings(record=True) as given:
-        warnings.simplefilter("always")
-        try:
-            exec(program, names)
-            result = described(names["r"])
-        except Exception as error:
-            result = type(error), str(error)
-    return result, [(w.category, str(w.message)) for w in given]
+    return outcome_of(lambda: run_program(program, names, described))
 
 
 def test_info_of_arrays(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pickle
 import sys
-import warnings
 from typing import Any
 
 import numpy
 import pytest
 
 import lazynp
-from tests.helpers import be_eager
+from tests.helpers import be_eager, outcome_of, run_program
 
 PROGRAMS = r"""
 a = np.arange(6); b = np.from_dlpack(a); a[0] = 9; b[1] = 8; r = a, b, np.shares_memory(a, b)
@@ -80,14 +79,7 @@ def described(x: Any) -> Any:
 
 def outcome(program: str, np: Any) -> Any:
     names: dict[str, Any] = {"np": np, "pickle": pickle, "sys": sys, "Index": Index}
-    with warnings.catch_warnings(record=True) as given:
-        warnings.simplefilter("always")
-        try:
-            exec(program, names)
-            result = described(names["r"])
-        except Exception as error:
-            result = type(error).__name__, str(error)
-    return result, [(w.category, str(w.message)) for w in given]
+    return outcome_of(lambda: run_program(program, names, described))
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

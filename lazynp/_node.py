@@ -184,8 +184,9 @@ def _reused(op: Op) -> tuple[int, ...]:
         or op.params.get("mode", "set") != "set"  # accumulation cannot be repeated
     ):
         return ()
-    most = len(ins) if type(op.reference) is np.ufunc else 1
-    return tuple([k for k in range(most) if ins[k] is aval])
+    ufunc = type(op.reference) is np.ufunc
+    places = range(len(ins)) if ufunc else (primitive.overwrites,)
+    return tuple([k for k in places if ins[k] is aval])
 
 
 def hosted(primitive: Rules, params: Params, but: str = "") -> bool:

@@ -16,7 +16,9 @@ from typing import Any
 from lazynp import _cost
 from lazynp._dataclass import dataclass
 
-LARGEST = 1 << 22  # bytes: an eager recorder still records operations on larger operands
+# bytes: an eager recorder still records operations on larger operands. (Chains of these run block by
+# block, `_blocks`. Recording a single one costs as much as a tenth to half of a smaller one.)
+LARGEST = (1 << 23) - 1
 _OFTEN = 3  # flushes at one place that make it a loop
 _LOOP = 64  # operations in such loops before the recorder becomes eager
 # Bytes that eager operations write before some of their rounds are recorded, to find a unit; and

@@ -79,7 +79,8 @@ class Primitive:
     copies: bool = False  # whether NumPy has to copy memory that is not contiguous
     linearize: Rule | None = None  # a jvp whose tangents are separate programs, without values
     discharge: Rule | None = None  # of calls: see `primitives.checks`
-    inplace: Rule | None = None  # a reference that may overwrite its first operand
+    inplace: Rule | None = None  # a reference that may overwrite one operand,
+    overwrites: int = 0  # this one
     # `inplace` gives the part of the first operand to which the second is added, and the second:
     # adding must not be repeated, so who does it stores the result in the same step
     adds: bool = False

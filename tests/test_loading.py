@@ -10,6 +10,8 @@ import threading
 
 import pytest
 
+import lazynp as np
+from lazynp import _promotion
 from lazynp._later import Later
 from lazynp.lowering import _loading
 
@@ -112,8 +114,25 @@ HOT = """
 
 @pytest.mark.parametrize(("rounds", "loads"), [(100, False), (30_000, True)])
 def test_hot_functions_load_them(rounds: int, loads: bool) -> None:
-    """Ticks that come before are not counted."""
+    """Ticks that come before are not counted; nor is work of a few milliseconds."""
     assert run(HOT.format(rounds=rounds)) == f"[2.0, 2.0, 2.0] {loads} {loads}"
+
+
+def test_short_work_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many operations it has: its time counts, too."""
+    loaded: list[int] = []
+    monkeypatch.setattr(_promotion.transforms, "load", lambda: loaded.append(clock[0]))
+    clock = [0]
+    monkeypatch.setattr(_promotion.time, "process_time", lambda: 1e-3 * clock[0])
+    monkeypatch.setattr(_promotion, "_Waiting", type("_Waiting", (_promotion._Waiting,), {}))
+    ticks = _promotion._TICKS
+    with np.config(execution="adaptive"):
+        for clock[0] in (5, *[9] * ticks, 30, 34):
+            _promotion._waiting(sys._getframe())
+        assert loaded == []
+        clock[0] = 36
+        _promotion._waiting(sys._getframe())
+    assert loaded == [36]
 
 
 def test_rounds_of_a_loop_load_what_they_need() -> None:

@@ -214,6 +214,47 @@ def test_memory_that_nobody_else_reads_is_written_again(primitive: Any) -> None:
     numpy.testing.assert_array_equal(last[VALUE], want)
 
 
+SELECTED = {"f": [9.0, numpy.float64(-1.0), 2, True], "i": [7, numpy.int64(-3)], "c": [1j, 2.5, 3]}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_selection_is_written_into_what_it_falls_back_on(dtype: str, whole: bool) -> None:
+    """As `x[mask] = values` is, if nobody else reads x."""
+    mask = numpy.arange(2 * MANY) % 3 == 0
+    for value in SELECTED[dtype[0]]:
+        first = numpy.arange(2 * MANY).astype(dtype)
+        if whole:
+            value = numpy.full(first.shape, value, dtype)
+        elif isinstance(value, numpy.generic):
+            value = value.astype(dtype)
+        want, place = numpy.where(mask, value, first), _memory(first)
+        assert want.dtype == first.dtype
+        choice = leaf(value) if hasattr(value, "dtype") else value
+        last = node(elementwise.select, leaf(mask), choice, leaf(first))
+        del first
+        run([last], last)
+        assert _memory(last[VALUE]) == place and last[VALUE].dtype == want.dtype
+        numpy.testing.assert_array_equal(last[VALUE], want)
+
+
+def test_a_selection_leaves_what_is_read_elsewhere() -> None:
+    first, other = numpy.arange(float(MANY)), numpy.arange(float(MANY))
+    x = leaf(first)
+    nodes = [
+        node(elementwise.select, leaf(first > 5.0), leaf(other), x),
+        node(elementwise.select, leaf(first > 5.0), x, 1.0),
+        node(ADD, x, 1.0),
+    ]
+    held = list(nodes)
+    del x
+    run(nodes, held[-1])
+    numpy.testing.assert_array_equal(first, other)
+    numpy.testing.assert_array_equal(held[0][VALUE], other)
+    numpy.testing.assert_array_equal(held[1][VALUE], numpy.where(other > 5.0, other, 1.0))
+    numpy.testing.assert_array_equal(held[2][VALUE], other + 1.0)
+
+
 HOLDERS = ["the node", "the value", "a view of it", "another node"]
 
 

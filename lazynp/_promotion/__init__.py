@@ -13,11 +13,12 @@ Calls of derivatives are tried in the same way (`_derived`, `_calls`). A long on
 once its program is there (`_giving_way`).
 
 All of this is loaded with the transformations, which it needs: by the first of them that is used,
-or after so many ticks that a function or a loop may become hot.
+or after so many ticks, and so much time, that a function or a loop may become hot.
 """
 
 import dis
 import inspect
+import time
 from importlib import import_module
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Promoted", "all_told", "derivatives", "fronts", "promote", "taken"]
 
 _TICKS = 64  # before these, nothing has run for long
+_SECONDS = 0.03  # since the first of them: about what loading takes
 _BACK = frozenset(
     number
     for name, number in dis.opmap.items()
@@ -47,9 +49,12 @@ _BACK = frozenset(
 
 
 class _Waiting:
-    """Ticks so far, and code that nothing is to be loaded for, by its id, kept alive."""
+    """Ticks so far, the processor's time at the first, and code that nothing is to be loaded for,
+    by its id, kept alive.
+    """
 
     ticks = 0
+    since = 0.0
     in_vain: dict[int, CodeType] = {}
 
 
@@ -64,7 +69,11 @@ def is_loaded() -> bool:
 def _waiting(frame: FrameType | None) -> None:
     """A tick, as long as nothing is loaded."""
     _Waiting.ticks += 1
+    if _Waiting.ticks == 1:
+        _Waiting.since = time.process_time()
     if _Waiting.ticks < _TICKS or not config.promotion or config.execution != "adaptive":
+        return
+    if time.process_time() - _Waiting.since < _SECONDS:
         return
     while frame is not None:
         code = frame.f_code

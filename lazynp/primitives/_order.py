@@ -185,3 +185,14 @@ def any_negative_zero(b: Any, x: Any) -> Any:
         [found], [b.constant(False, _BOOL)], tuple(range(x.aval.ndim)),
         lambda b, accs, elems: [b.or_(accs[0], elems[0])],
     )[0]  # fmt: skip
+
+
+def has_negative_zero(x: Any) -> bool:
+    """The same of a value of NumPy's. The bits of -0.0 are those of the least integer, which one
+    pass finds without a temporary.
+    """
+    size = x.dtype.itemsize
+    if size > 8 or not x.dtype.isnative:  # no integer has so many bytes
+        zeros = x == 0
+        return bool(zeros.any() and np.signbit(x[zeros]).any())
+    return bool(x.size and x.view(f"i{size}").min() == np.iinfo(f"i{size}").min)

@@ -175,6 +175,11 @@ def _select_reference(c: Any, x: Any, y: Any) -> Any:
     return np.where(c, x, y)
 
 
+def _select_inplace(c: Any, x: Any, y: Any) -> Any:
+    np.copyto(y, x, where=c)
+    return y
+
+
 def _lower_select(b: Any, c: Any, x: Any, y: Any) -> Any:
     return b.select(c, x, y)
 
@@ -185,6 +190,8 @@ select = enter(
         abstract=_select_abstract,
         explicit=_select_explicit,
         reference=_select_reference,
+        inplace=_select_inplace,
+        overwrites=2,
         lower=_lower_select,
         jvp=_select_jvp,
         transpose=linear(

@@ -15,6 +15,7 @@ from lazynp._avals import Aval, aval_of
 from lazynp._cost import per_comparison
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from lazynp.primitives import shaping
+from lazynp.primitives._order import has_negative_zero
 from lazynp.primitives.indexing import take
 from lazynp.primitives.sorting import argsort, sort
 
@@ -47,7 +48,7 @@ def _ranked_abstract(x: Aval, *, ranks: Ranks) -> Aval:
 
 def _ranked_reference(x: Any, *, ranks: Ranks) -> Any:
     columns = list(ranks)
-    zeros = x.dtype.kind == "f" and np.signbit(x[x == 0]).any()  # sorted by place, not by sign
+    zeros = x.dtype.kind == "f" and has_negative_zero(x)  # sorted by place, not by sign
     if x.shape[-1] < _LONG or x.dtype.kind not in "iuf" or zeros:
         return sort.reference(x, axis=x.ndim - 1)[..., columns]
     return np.partition(x, columns, axis=-1)[..., columns]

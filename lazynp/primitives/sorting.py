@@ -21,6 +21,7 @@ from lazynp.primitives._order import (
     any_negative_zero,
     float_key,
     float_of_key,
+    has_negative_zero,
     keys,
     less,
     less_keys,
@@ -69,11 +70,8 @@ def _kind(x: Any) -> Any:
     differ. It differs only for values that are equal but distinct: signed zeros and complex
     numbers.
     """
-    if x.dtype.kind == "c":
-        return "stable"
-    zeros = x == 0 if x.dtype.kind == "f" else None
-    shows = zeros is not None and zeros.any() and np.signbit(x[zeros]).any()
-    return "stable" if shows else None
+    kind = x.dtype.kind
+    return "stable" if kind == "c" or kind == "f" and has_negative_zero(x) else None
 
 
 def _sort_reference(x: Any, *, axis: int) -> Any:

@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from lazynp._avals import DEVICE_DTYPES, aval_of
 from lazynp.primitives import sorting
+from lazynp.primitives._order import has_negative_zero
 from lazynp.primitives.sorting import argsort, searchsorted, sort, sort_pairs
 from tests.primitives.harness import run_lowered
 from tests.primitives.rules import check_batch, check_jvp
@@ -69,6 +70,17 @@ def test_sort(dtype: np.dtype[Any], size: int) -> None:
     for values in (x, no_negative_zero(x)) if dtype.kind == "f" else (x,):
         (got,) = run_lowered(sort, values, axis=0)
         assert_same_values(got, np.sort(values, kind="stable"))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "g", ">f4", ">f8"])
+def test_negative_zeros_are_found(dtype: str) -> None:
+    for values in ([], [0.0], [-0.0], [1.0, -0.0], [np.nan, 0.0, -1.0], [-np.nan, -0.0]):
+        x = np.array(values, dtype)
+        want = bool((np.signbit(x) & (x == 0)).any())
+        wide = np.zeros((3, 2 * len(values) + 1), dtype)
+        wide[1, 1::2] = x
+        assert has_negative_zero(x) is has_negative_zero(wide[1, 1::2]) is want
+        assert has_negative_zero(wide) is has_negative_zero(wide.T[::-1]) is want
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE])

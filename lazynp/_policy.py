@@ -16,8 +16,8 @@ from typing import Any
 from lazynp import _cost
 from lazynp._dataclass import dataclass
 
-# bytes: an eager recorder still records operations on larger operands, whose chains NumPy runs block
-# by block (`_blocks`). Recording a smaller one costs a tenth to half of what it takes.
+# bytes: an eager recorder still records operations on larger operands. NumPy runs chains of these
+# block by block (`_blocks`). To record a smaller one costs a tenth to half of what it takes.
 LARGEST = (1 << 23) - 1
 _OFTEN = 3  # flushes at one place that make it a loop
 _LOOP = 64  # operations in such loops before the recorder becomes eager

@@ -337,6 +337,7 @@ class _Project:
     explicit = None
     inplace = specialize = specialize_inplace = cost = None
     multiple_results = adds = copies = False
+    overwrites = 0
     free = True
     kind = "project"
     jvp = transpose = batch = decided = None

@@ -17,7 +17,7 @@ from lazynp._extents import any_sized
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._node import is_interpreted, leaf
-from lazynp._quiet import quiet_result
+from lazynp._quiet import told_result
 from lazynp._recorder import local
 from lazynp._sizes import Size, undecided
 from lazynp._steps import Bitcast
@@ -329,7 +329,7 @@ def _cast_at_once(self: Array, dtype: Any) -> Array | None:
     value = local.recorder.backend.value(self._read())
     if value is None or not on_device(dtype) or value.dtype.kind == "c" and dtype.kind != "c":
         return None
-    node = leaf(quiet_result(local.recorder.quiet, value.astype, dtype))
+    node = leaf(told_result(local.recorder.quiet, value.astype, dtype))
     if type(self) is Scalar:
         return new_scalar(node)
     return in_order(new_array(node), None if self._order is None else copied_order(self))

@@ -1,10 +1,12 @@
-"""`errstate`, `seterr` and related functions: when NumPy itself must look for floating-point
-errors.
+"""`errstate`, `seterr` and related functions: who looks for floating-point errors, and who tells.
 
-A compiled program raises no floating-point flags, so by default no policy warns. A state that
-requests more than NumPy's default is *strict* (any of raise, call, print, log; warn in an
-`errstate`, or with `config(checks=True)`). NumPy's kernels then run operations immediately under
-that very state, so that warnings, errors and calls are NumPy's.
+What NumPy runs at once for the user warns as NumPy does, at the user's line (`tell`): NumPy logs
+what it finds (`_quiet`), and that costs nothing where it finds nothing. Compiled programs raise no
+flags, and what is recorded is computed elsewhere: they do not warn.
+
+A state that requests more than NumPy's default is *strict* (any of raise, call, print, log; warn in
+an `errstate`, or with `config(checks=True)`). NumPy's kernels then run all operations immediately
+under that very state, so that warnings, errors and calls are NumPy's.
 
 The recording path does not test the state. When a strict state begins anywhere, its memo tables are
 emptied and stay empty while the state lasts (`_memo`), and every recorder takes the back end
@@ -27,6 +29,7 @@ import numpy as np
 from lazynp._avals import forget_stores
 from lazynp._config import config
 from lazynp._memo import begin_watching, state
+from lazynp._quiet import heard_here, tellers
 
 KINDS = ("divide", "over", "under", "invalid")
 
@@ -237,6 +240,54 @@ class _Log:
         else:
             self.users.write(message)
 
+
+# -- what NumPy finds where no state is strict -----------------------------------------------------
+
+# these call NumPy for a function that the user has called
+_FRONTS = frozenset(
+    {__file__.rsplit("_errstate", 1)[0] + name for name in (
+        "_quiet.py", "_errstate.py", "_backends.py", "_conversions.py", "_interpreter.py",
+        "_operators.py", "_protocols.py", "functions/_dispatch.py", "functions/_eager.py",
+        "functions/_foreign.py", "functions/_getset.py", "functions/_recording.py",
+        "functions/_reduce.py", "functions/_scalars.py", "functions/_stores.py",
+        "functions/_subclass.py", "functions/_ufunc.py", "functions/_ufunc_methods.py",
+    )}
+)  # fmt: skip
+_FLAGS = {1: "divide by zero", 2: "overflow", 8: "invalid value"}  # NumPy's
+
+
+def _called_by_user() -> bool:
+    """Whether no function of lazynp's or NumPy's stands between the user and what has failed."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename in _FRONTS:
+        frame = frame.f_back
+    return frame is not None and not frame.f_code.co_filename.startswith(_LIBRARIES)
+
+
+def tell() -> None:
+    """Warn of what NumPy has just logged in this thread."""
+    messages = heard_here()
+    if messages and _called_by_user():
+        _tell([m.removeprefix("Warning: ").rstrip("\n") for m in messages])
+
+
+def noticed(name: str, flags: int) -> None:
+    """Warn of the flags that an inner loop of NumPy's has raised, which C has called."""
+    if _called_by_user():
+        _tell([f"{text} encountered in {name}" for flag, text in _FLAGS.items() if flags & flag])
+
+
+def _tell(texts: list[str]) -> None:
+    modes: Any = np.geterr()
+    for text in dict.fromkeys(texts):
+        mode = modes[_TEXTS.get(text.split(" encountered")[0], "invalid")]
+        if mode == "warn":
+            warnings.warn(text, RuntimeWarning, stacklevel=_users_level())
+        elif mode == "raise":
+            raise FloatingPointError(text)
+
+
+tellers.append(tell)
 
 given = 0  # by `warn`: who records a call without running it again must know that it warned
 

@@ -29,7 +29,7 @@ from lazynp._later import is_of_numpys_class
 from lazynp._node import CODE, OFFSET, OP, VALUE
 from lazynp._overrides import Overridden
 from lazynp._positions import user_frame
-from lazynp._quiet import quietly
+from lazynp._quiet import aloud
 from lazynp._recorder import local
 from lazynp._strides import in_order, laid_out, order_of_strides
 from lazynp._values import knowable
@@ -139,7 +139,7 @@ def _into(out: Any, self: Array, function: Any, method: str, inputs: Any, kwargs
     lazy = [x for x in (*inputs, *kwargs.values(), *out) if isinstance(x, Array)]
     if not any(isinstance(o, Array) for o in out) and all(knowable(x._read()) for x in lazy):
         run = getattr(function, method)
-        return quietly(run, [to_host(x) for x in inputs], **_map(to_host, kwargs), out=given["out"])
+        return aloud(run, [to_host(x) for x in inputs], **_map(to_host, kwargs), out=given["out"])
     wrong: Any = None
     try:
         ours = None if _mean_otherwise(inputs) else find(function.__name__)

@@ -1,4 +1,4 @@
-"""Floating-point errors: nobody warns by default; where the user asks, NumPy's kernels do."""
+"""Floating-point errors: what NumPy runs at once warns; where the user asks, all that runs does."""
 
 from __future__ import annotations
 
@@ -130,11 +130,141 @@ def test_a_warning_names_the_users_line() -> None:
     with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide") as caught:
         with np.errstate(divide="warn"):
             line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
-            1 / x
+            _ = 1 / x
     assert (caught[0].filename, caught[0].lineno) == (__file__, line)
 
 
-def test_nobody_warns_by_default_and_nothing_is_forced() -> None:
+def _told(program: Callable[[Any], Any], module: Any) -> list[tuple[str, str]]:
+    """The warnings that a program gives by default, which name its lines."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        program(module)
+    assert module is numpy or {w.filename for w in caught} <= {__file__}
+    return [(str(w.message), w.category.__name__) for w in caught]
+
+
+@pytest.fixture
+def at_once(execution: str) -> Any:
+    if execution != "adaptive":
+        pytest.skip("under the others NumPy runs nothing at once")
+    before = is_eager()
+    be_eager()
+    yield
+    be_eager(before)
+
+
+in_c = pytest.mark.skipif(not BUILT, reason="without the C, fewer operations warn, and fewer write")
+
+
+@in_c
+@pytest.mark.parametrize("row", [r for r in (*ROWS, *QUIET) if r != "dtype"])  # two operations here
+def test_what_runs_at_once_warns_as_numpy(row: str, at_once: None) -> None:
+    """The second time by the fast path, and by NumPy's inner loops without a ufunc around them."""
+    program = {**QUIET, **ROWS}[row]
+    want = _told(program, numpy)
+    assert bool(want) == (row in ROWS and row != "under")
+    for _ in range(3):
+        assert _told(program, np) == want
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.5, 1e300, -1e308, 5e-324, numpy.inf, -numpy.inf, numpy.nan]
+UFUNCS = sorted(
+    n for n in np.__all__
+    if isinstance(getattr(numpy, n, None), numpy.ufunc) and not getattr(numpy, n).signature
+)  # fmt: skip
+
+
+@in_c
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i8"])
+@pytest.mark.parametrize("name", [n for n in UFUNCS if n != "divmod"])  # two operations here
+def test_ufuncs_of_special_values_warn_as_numpys(name: str, dtype: str, at_once: None) -> None:
+    with numpy.errstate(all="ignore"):
+        values = numpy.array(SPECIAL).astype(dtype)
+
+    def whole(module: Any) -> Any:
+        x = module.array(values)
+        y = module.array(values[::-1].copy())
+        return getattr(module, name)(*(x, y)[: getattr(numpy, name).nin])
+
+    def single(module: Any) -> Any:
+        x = module.array(values)
+        for k in (0, 3, 5, 7, 9):
+            getattr(module, name)(*(x[k], x[-k])[: getattr(numpy, name).nin])
+
+    for program in (whole, single):
+        try:
+            want = _told(program, numpy)
+        except (TypeError, ValueError):
+            continue
+        for _ in range(2):
+            assert _told(program, np) == want
+
+
+ARITHMETIC = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]
+
+
+@in_c
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i8", "i1"])
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_operators_of_numbers_warn_as_numpys(name: str, dtype: str, at_once: None) -> None:
+    with numpy.errstate(all="ignore"):
+        values = numpy.array([*SPECIAL, 100.0]).astype(dtype)
+    operate = getattr(operator, name)
+    for i in range(len(values)):
+        for j in range(len(values)):
+            for other in (values[j], values[j].item()):
+
+                def program(module: Any, i: int = i, other: Any = other) -> None:
+                    try:
+                        operate(module.array(values)[i], other)
+                    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+                        pass
+
+                assert _told(program, np) == _told(program, numpy), (values[i], other)
+
+
+def test_the_state_of_numpy_decides(at_once: None) -> None:
+    x = np.array(X)
+    for program in (lambda: 1 / x, lambda: x[0] / x[1], lambda: np.log(x), lambda: +x / 0):
+        with numpy.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            program()
+        with numpy.errstate(all="raise"), pytest.raises(FloatingPointError, match="encountered in"):
+            program()
+
+
+@in_c
+def test_a_warning_may_be_an_error(at_once: None) -> None:
+    """Nothing else of the operation is lost then: what it has written is there, as in NumPy."""
+    found = []
+    for module in (numpy, np):
+        y = module.zeros(3)
+        for _ in range(2):
+            x = module.array(X)
+            with pytest.raises(RuntimeWarning, match="divide by zero"):
+                x /= 0.0
+            with pytest.raises(RuntimeWarning, match="divide by zero"):
+                module.divide(1.0, module.array(X), out=y)
+            with pytest.raises(RuntimeWarning, match="divide"):
+                _ = y[0] / 0.0
+        found.append((x.tolist(), y.tolist()))
+    assert str(found[0]) == str(found[1])
+
+
+def test_what_the_user_has_not_called_is_silent(at_once: None) -> None:
+    """Derivatives, and functions that are composed of others."""
+    x = np.array([0.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            np.grad(lambda x: np.sqrt(x).sum())(x)
+            np.jvp(np.sqrt, (x,), (x,))
+            np.special.logsumexp(np.array([-numpy.inf, -numpy.inf]))
+            np.special.xlogy(x, x)
+            np.sinc(x)
+
+
+def test_nobody_warns_of_what_is_recorded_and_nothing_is_forced() -> None:
     x = np.array(X)
     with NothingForced():
         y = (1 / x).sum() + np.log(x)
@@ -158,7 +288,7 @@ def test_numbers_without_errors_need_no_state(monkeypatch: pytest.MonkeyPatch) -
             assert u[i] < 100
         assert not calls
         with pytest.raises(FloatingPointError):
-            u[0] / u[0]
+            _ = u[0] / u[0]
         assert len(calls) == 1
 
 

@@ -109,6 +109,9 @@ HOT = """
 
     print(main().tolist(), "lazynp.transforms._jit" in sys.modules, end=" ")
     print("lazynp._promotion._function" in sys.modules, end="")
+    from lazynp._recorder import tick_observers
+    names = [f.__module__ for f in tick_observers]
+    assert ("lazynp._promotion" in names) is not ("lazynp._promotion._sampling" in names), names
 """
 
 
@@ -128,10 +131,10 @@ def test_short_work_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = _promotion._TICKS
     with np.config(execution="adaptive"):
         for clock[0] in (5, *[9] * ticks, 30, 34):
-            _promotion._waiting(sys._getframe())
+            _promotion._count(sys._getframe())
         assert loaded == []
         clock[0] = 36
-        _promotion._waiting(sys._getframe())
+        _promotion._count(sys._getframe())
     assert loaded == [36]
 
 

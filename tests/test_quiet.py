@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 import pytest
 
-from lazynp._quiet import quiet_context, quiet_result, quietly
+from lazynp import _quiet
+from lazynp._quiet import aloud, quiet_context, quiet_result, quietly, told_result
 
 
 def _divide(x: Any) -> Any:
@@ -51,3 +52,41 @@ def test_a_context_in_use_is_done_without() -> None:
         return quiet_result(quiet, _divide, x)
 
     assert numpy.isinf(quiet_result(quiet, again, ONES)).all()
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    said: list[list[str]] = []
+    monkeypatch.setattr(_quiet, "tellers", [lambda: said.append(_quiet.heard_here())])
+    return said
+
+
+DIVIDED = "Warning: divide by zero encountered in divide\n"
+
+
+def test_what_the_user_calls_is_told(told: list[list[str]]) -> None:
+    """In the context as in a copy of another; what does not concern the user is forgotten."""
+    quiet = quiet_context()
+    assert numpy.isinf(quiet_result(quiet, _divide, ONES)).all()
+    assert told == [] and _quiet.heard == []
+    assert numpy.isinf(told_result(quiet, _divide, ONES)).all()
+    assert numpy.isinf(aloud(_divide, [ONES])).all()
+    assert told == [[DIVIDED], [DIVIDED]] and _quiet.heard == []
+    assert told_result(quiet, numpy.exp, ONES - 1).tolist() == [1.0, 1.0]
+    assert told_result(quiet, numpy.exp, ONES * -1e3).tolist() == [0.0, 0.0]  # an underflow
+    assert len(told) == 2
+
+
+def test_a_context_in_use_tells_as_well(told: list[list[str]]) -> None:
+    quiet = quiet_context()
+    assert numpy.isinf(quiet(lambda: told_result(quiet, _divide, ONES))).all()
+    assert told == [[DIVIDED]] and _quiet.heard == []
+
+
+def test_threads_hear_what_is_theirs(told: list[list[str]]) -> None:
+    _quiet.heard.append((0, "of another thread"))
+    try:
+        told_result(quiet_context(), _divide, ONES)
+        assert told == [[DIVIDED]] and _quiet.heard == [(0, "of another thread")]
+    finally:
+        _quiet.heard.clear()

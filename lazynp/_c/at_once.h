@@ -101,7 +101,10 @@ static inline int as_numpys_complex(PyObject *x, npy_cdouble *value)
             if (!take(values[i], &numbers[i]))                                                     \
                 return NULL;                                                                       \
         at[n] = (char *)&numbers[2];                                                               \
+        before_loop(it);                                                                           \
         it->loop(at, &one, strides, it->data);                                                     \
+        if (after_loop(it) < 0)                                                                    \
+            return NULL;                                                                           \
         PyObject *new = PyArrayScalar_New(Type);                                                   \
         if (new)                                                                                   \
             PyArrayScalar_ASSIGN(new, Type, numbers[2]);                                           \
@@ -132,8 +135,9 @@ static PyObject *number_by_loop(const Loop *it, PyObject *const *values, Py_ssiz
             !take_number(values[i], it->type, &numbers[i]))
             return NULL;
     at[n] = (char *)&numbers[2];
+    before_loop(it);
     it->loop(at, &one, strides, it->data);
-    if (PyErr_Occurred())
+    if (PyErr_Occurred() || after_loop(it) < 0)
         return NULL;
     if (it->out == NPY_DOUBLE) {
         PyObject *new = PyArrayScalar_New(Double);

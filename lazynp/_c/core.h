@@ -35,7 +35,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Reshape) \
     X(config) X(local) X(staged) X(avals) X(state) X(eager) X(first) X(viewed) X(lent)                      \
     X(in_common_order) X(order_of_strides) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal) \
-    X(gives_way)
+    X(gives_way) X(heard) X(tell) X(noticed)
 /* The slots that C reads: class, name. */
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
@@ -80,6 +80,7 @@ static struct {
     Py_ssize_t few, filled; /* elements: see `_eager` */
     Py_ssize_t tick;   /* operations: see `Recorder.ticked` */
     Py_ssize_t countdown;
+    int deaf; /* derivatives run: their operations are none of the user's */
     int heads; /* the collector's head of an object is where `untrack` looks */
 } the;
 
@@ -100,6 +101,8 @@ typedef struct {
     int rounded;  /* an element's result does not depend on its place */
     PyUFuncGenericFunction loop; /* or NULL: there is none */
     void *data;
+    const char *called; /* the function */
+    int integers; /* it divides these */
 } Loop;
 
 /* Each kind of front uses at most one member of each union: see `KINDS` in module.c. */
@@ -906,43 +909,4 @@ static PyObject *recorded(PyObject *op, PyObject *args, int depth, PyObject *rec
     return new;
 }
 
-/* -- NumPy's kernels without its warnings: see `_quiet` ---------------------------------------- */
-
-/* Enter the context of a thread's `quiet`; return it, borrowed. NULL: it is in use. */
-static PyObject *enter_quiet(PyObject *call)
-{
-    PyObject *context = PyCFunction_Check(call) ? PyCFunction_GET_SELF(call) : NULL;
-    if (context && PyContext_CheckExact(context) && PyContext_Enter(context) == 0)
-        return context;
-    PyErr_Clear();
-    return NULL;
-}
-
-/* Leave it. An error that is set stays. */
-static void leave_quiet(PyObject *context)
-{
-    PyObject *error[3];
-    PyErr_Fetch(&error[0], &error[1], &error[2]);
-    if (PyContext_Exit(context) < 0)
-        PyErr_WriteUnraisable(context);
-    PyErr_Restore(error[0], error[1], error[2]);
-}
-
-/* Sets `*again` if the context is in use: then Python must make the call. */
-static PyObject *quiet_named(PyObject *call, PyObject *function, PyObject *const *values,
-                             Py_ssize_t n, PyObject *names, int *again)
-{
-    PyObject *context = enter_quiet(call), *result;
-    *again = !context;
-    if (!context)
-        return NULL;
-    result = PyObject_Vectorcall(function, values, n, names);
-    leave_quiet(context);
-    return result;
-}
-
-static PyObject *quiet(PyObject *call, PyObject *function, PyObject *const *values, Py_ssize_t n,
-                       int *again)
-{
-    return quiet_named(call, function, values, n, NULL, again);
-}
+#include "quiet.h" /* which needs what is above */

@@ -82,6 +82,8 @@ static void find_loop(Loop *it, PyObject *function, int operands, int type, int 
         if (types[0] == type && types[operands - 1] == type && types[operands] == out) {
             it->data = ufunc->data ? ufunc->data[i] : NULL;
             it->loop = ufunc->functions[i];
+            it->called = ufunc->name;
+            it->integers = PyTypeNum_ISINTEGER(type) && !strcmp(ufunc->name, "floor_divide");
             it->rounded = is_rounded(ufunc->name, type);
         }
     }
@@ -200,15 +202,16 @@ static int walk_axes(Walk *walk, PyObject *const *values, Py_ssize_t n, int type
     return walk->ndim && size <= LOOPED;
 }
 
-/* Run a loop over the last axis for each place on the others. */
-static void run_loop(PyUFuncGenericFunction loop, void *data, Walk *walk)
+/* Run a loop over the last axis for each place on the others. It may leave an error. */
+static void run_loop(const Loop *it, Walk *walk)
 {
     npy_intp place[AXES] = {0};
     int last = walk->ndim - 1, axis;
+    before_loop(it);
     do {
         char *at[OPERANDS] = {walk->at[0], walk->at[1], walk->at[2]};
         npy_intp size = walk->dims[last];
-        loop(at, &size, walk->strides[last], data);
+        it->loop(at, &size, walk->strides[last], it->data);
         for (axis = last - 1; axis >= 0; axis--) {
             int ends = ++place[axis] == walk->dims[axis];
             npy_intp steps = ends ? 1 - place[axis] : 1;
@@ -219,6 +222,7 @@ static void run_loop(PyUFuncGenericFunction loop, void *data, Walk *walk)
             place[axis] = 0;
         }
     } while (axis >= 0);
+    after_loop(it);
 }
 
 /* Let the walk read the operands that are numbers. */
@@ -274,7 +278,7 @@ static PyArrayObject *by_loop(const Loop *it, PyObject *const *values, Py_ssize_
     walk.at[n] = PyArray_BYTES(out);
     for (int axis = 0; axis < walk.ndim; axis++)
         walk.strides[axis][n] = like ? PyArray_ITEMSIZE(out) : PyArray_STRIDE(out, axis);
-    run_loop(it->loop, it->data, &walk);
+    run_loop(it, &walk);
     if (PyErr_Occurred()) /* a negative power of an integer */
         Py_CLEAR(out);
     return out;
@@ -334,6 +338,6 @@ static int looped_into(Front *front, PyArrayObject *target, PyObject *other)
     walk.at[2] = walk.at[0];
     for (int axis = 0; axis < walk.ndim; axis++)
         walk.strides[axis][2] = walk.strides[axis][0];
-    run_loop(it->loop, it->data, &walk);
+    run_loop(it, &walk);
     return !PyErr_Occurred();
 }

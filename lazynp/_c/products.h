@@ -60,6 +60,7 @@ static void find_product(Loop *loop, PyObject *function, int type)
             loop->data = ufunc->data ? ufunc->data[i] : NULL;
             loop->loop = ufunc->functions[i];
             loop->out = type;
+            loop->called = ufunc->name;
         }
     }
 }
@@ -92,8 +93,9 @@ static PyArrayObject *product_by(Loop *loop, PyObject *function, PyObject *x, Py
         it.is_vector[1] ? 0 : core_stride(out, 1 - it.is_vector[0]),
     };
     PyUFuncGenericFunction run = loop->loop;
+    before_loop(loop);
     run(at, sizes, steps, loop->data);
-    if (PyErr_Occurred())
+    if (PyErr_Occurred() || after_loop(loop) < 0)
         Py_CLEAR(out);
     return out;
 }

@@ -2,36 +2,8 @@
 
 #pragma once
 
-#include <fenv.h>
-#ifdef __SSE2_MATH__
-#include <immintrin.h>
-#endif
-
 #include "core.h"
 #include "tangents.h"
-
-/* The processor's flags of floating-point errors. x86 has those of its older unit too, which the C
-   library reads and clears as well: that takes three times as long as a sum. */
-#ifdef __SSE2_MATH__
-#define FLAGS (_MM_EXCEPT_INVALID | _MM_EXCEPT_DIV_ZERO | _MM_EXCEPT_OVERFLOW | _MM_EXCEPT_UNDERFLOW)
-static inline int has_flags(void) { return (_mm_getcsr() & FLAGS) != 0; }
-static inline void forget_flags(void)
-{
-    if (has_flags())
-        _mm_setcsr(_mm_getcsr() & ~FLAGS);
-}
-#else
-#define FLAGS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
-static inline int has_flags(void) { return fetestexcept(FLAGS) != 0; }
-static inline void forget_flags(void) { feclearexcept(FLAGS); }
-#endif
-
-/* A function that is called, so that the processor's flags can be looked at around it. */
-#ifdef __GNUC__
-#define ALONE __attribute__((noinline))
-#else
-#define ALONE
-#endif
 
 /* -- available scalars: `_scalars` ------------------------------------------------------------- */
 
@@ -134,14 +106,21 @@ static inline PyObject *compared_integers(int code, long long a, long long b)
     }
 }
 
+/* Whether NumPy warns of this result of two numbers: it is nan, or infinite, and they are not. */
+static inline int is_odd(double result, double a, double b)
+{
+    return !isfinite(result) &&
+           (isnan(result) ? !isnan(a) && !isnan(b) : isfinite(a) && isfinite(b));
+}
+
 /* The Scalar that an operator gives of two float32s. NULL for other operators. */
 static inline PyObject *of_floats32(int code, float a, float b)
 {
     switch (code) {
-    case '+': return scalar_of_float(a + b);
-    case '-': return scalar_of_float(a - b);
-    case '*': return scalar_of_float(a * b);
-    case '/': return scalar_of_float(a / b);
+    case '+': return is_odd(a + b, a, b) ? NULL : scalar_of_float(a + b);
+    case '-': return is_odd(a - b, a, b) ? NULL : scalar_of_float(a - b);
+    case '*': return is_odd(a * b, a, b) ? NULL : scalar_of_float(a * b);
+    case '/': return is_odd(a / b, a, b) ? NULL : scalar_of_float(a / b);
     COMPARISON_CASES(a, b)
     }
 }
@@ -159,10 +138,13 @@ static inline binaryfunc bitwise(int code)
     }
 }
 
-/* NumPy's floor division and remainder of finite doubles, of which the second is not 0. */
+/* NumPy's floor division and remainder of finite doubles, of which the second is not 0. NULL where
+   NumPy warns. */
 static inline PyObject *floor_of_doubles(int code, double a, double b)
 {
     double rest = fmod(a, b), whole = (a - rest) / b;
+    if (!isfinite(whole)) /* NumPy warns */
+        return NULL;
     if (rest == 0) {
         rest = copysign(0.0, b);
     } else if ((b < 0) != (rest < 0)) {
@@ -175,16 +157,21 @@ static inline PyObject *floor_of_doubles(int code, double a, double b)
     return scalar_of_double(whole == 0 ? copysign(0.0, a / b) : down + (whole - down > 0.5));
 }
 
-/* The Scalar that an operator gives of two doubles, by IEEE arithmetic. NULL for other operators, or
-   an error. Call it only if nothing watches for floating-point errors. */
+static inline PyObject *unless_odd(double result, double a, double b)
+{
+    return is_odd(result, a, b) ? NULL : scalar_of_double(result);
+}
+
+/* The Scalar that an operator gives of two doubles, by IEEE arithmetic. NULL for other operators, and
+   where NumPy warns, or an error. Call it only if nothing watches for floating-point errors. */
 static inline PyObject *of_doubles(int code, double a, double b)
 {
     switch (code) {
-    case '+': return scalar_of_double(a + b);
-    case '-': return scalar_of_double(a - b);
-    case '*': return scalar_of_double(a * b);
-    case '/': return scalar_of_double(a / b);
-    case '^': return scalar_of_double(pow(a, b));
+    case '+': return unless_odd(a + b, a, b);
+    case '-': return unless_odd(a - b, a, b);
+    case '*': return unless_odd(a * b, a, b);
+    case '/': return unless_odd(a / b, a, b);
+    case '^': return unless_odd(pow(a, b), a, b);
     case 'd':
     case '%': return b != 0 && isfinite(a) && isfinite(b) ? floor_of_doubles(code, a, b) : NULL;
     COMPARISON_CASES(a, b)
@@ -440,9 +427,13 @@ static ALONE PyObject *of_values(int code, PyObject *const *values, Py_ssize_t n
         if (PyComplex_CheckExact(values[0]) && Py_TYPE(values[1]) == &PyDoubleArrType_Type)
             return NULL;
         /* NumPy's loop may fuse these, so that the sign of what underflows to 0 is another */
-        if (code == '*' && Py_TYPE(values[0]) == &PyDoubleArrType_Type)
-            return of_scaled(npy_creal(z), w);
-        return of_complexes(code, z, w);
+        forget_flags();
+        PyObject *out = code == '*' && Py_TYPE(values[0]) == &PyDoubleArrType_Type
+                            ? of_scaled(npy_creal(z), w)
+                            : of_complexes(code, z, w);
+        if (out && has_errors()) /* NumPy warns */
+            Py_CLEAR(out);
+        return out;
     }
     if (as_float(values[0], &x) && as_float(values[1], &y))
         return of_floats32(code, x, y);

@@ -430,7 +430,7 @@ static int set_quietly(PyArrayObject *memory, PyObject *where, PyObject *value, 
         return 1;
     int failed = PyObject_SetItem((PyObject *)memory, where, value);
     leave_quiet(context);
-    return failed;
+    return told() < 0 ? -1 : failed;
 }
 
 /* Store into memory that nobody else can see. 1: done; 0: forward; -1: NumPy raised an error before

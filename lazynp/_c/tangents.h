@@ -285,8 +285,11 @@ static Py_ssize_t values_again(PyObject *compact, int forward, const Part *parts
         PyObject *step = PyTuple_GET_ITEM(steps, i);
         PyObject *args = at_places(values, PyTuple_GET_ITEM(step, 1));
         PyObject *op = PyTuple_GET_ITEM(step, 0), *new = NULL;
-        if (args)
+        if (args) {
+            the.deaf++;
             new = run_at_once(op, args, recorder, code, offset, sole);
+            the.deaf--;
+        }
         if (args && !new && !PyErr_Occurred()) {
             new = node(op, args, Py_None, code, offset);
             recorded |= 1UL << i;

@@ -66,7 +66,7 @@ def is_loaded() -> bool:
     return "taken" in globals()
 
 
-def _waiting(frame: FrameType | None) -> None:
+def _count(frame: FrameType | None) -> None:
     """A tick, as long as nothing is loaded."""
     _Waiting.ticks += 1
     if _Waiting.ticks == 1:
@@ -88,8 +88,8 @@ def _waiting(frame: FrameType | None) -> None:
 def _load(names: dict[str, Any]) -> None:
     everything = import_module("lazynp._promotion._all")
     globals().update({name: getattr(everything, name) for name in __all__})
-    if _waiting in tick_observers:
-        tick_observers.remove(_waiting)
+    if _count in tick_observers:
+        tick_observers.remove(_count)
     _Waiting.in_vain.clear()
 
 
@@ -100,5 +100,5 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-tick_observers.append(_waiting)
+tick_observers.append(_count)
 transforms.when_loaded.append(_load)

@@ -11,12 +11,14 @@ from lazynp._avals import Aval, aval_of, interned
 from lazynp._backends import EAGER, FIRST
 from lazynp._config import config
 from lazynp._cutsites import LARGE as STAGE
+from lazynp._errstate import noticed, tell
 from lazynp._flush import large_update
 from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import BOUND, State, state
 from lazynp._node import LENT, Op
 from lazynp._policy import LoopPolicy
 from lazynp._positions import internal
+from lazynp._quiet import heard
 from lazynp._recorder import TICK, GivesWay, Recorder, local, staged
 from lazynp._stale import LARGE, note, write_lock
 from lazynp._steps import Basic, Field, Reshape, Transpose
@@ -40,7 +42,7 @@ def configure() -> None:
             in_common_order=in_common_order, note=note,
             write_lock=write_lock, order_of_strides=order_of_strides, large_update=large_update,
             stage=STAGE, large=LARGE, bound=BOUND, few=FEW, filled=FILLED, tick=TICK,
-            aval_of=aval_of, gives_way=GivesWay,
+            aval_of=aval_of, gives_way=GivesWay, heard=heard, tell=tell, noticed=noticed,
             avals_by_type=interned.table,
             no_value=np._NoValue,  # type: ignore[attr-defined]
         )  # fmt: skip

@@ -26,7 +26,7 @@ from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._node import leaf
 from lazynp._overrides import overrides
-from lazynp._quiet import quiet_result
+from lazynp._quiet import told_result
 from lazynp._recorder import elsewhere, local
 from lazynp._strides import laid_out, order_of_strides
 from lazynp._values import knowable, there, watched
@@ -103,7 +103,7 @@ def by_numpy(
                 if _Unfit in map(type, named.values()) or not _NOT_NUMPYS.isdisjoint(named):
                     return function(*args, **kwargs)
                 whole = functools.partial(reference, **named)
-            result = quiet_result(local.recorder.quiet, whole, *values)
+            result = told_result(local.recorder.quiet, whole, *values)
             if itself and values and result is values[0]:
                 return args[0]
             out = handle(result, values, args)
@@ -300,7 +300,7 @@ def done_by_numpy(function: Callable[..., Any], *args: Any) -> Any:
     values = _values(args, largest) if largest else None
     if values is None:
         return None
-    return handle(quiet_result(local.recorder.quiet, function, *values), values)
+    return handle(told_result(local.recorder.quiet, function, *values), values)
 
 
 def _written(reference: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> bool:

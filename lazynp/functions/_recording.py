@@ -36,7 +36,7 @@ from lazynp._node import (
 )
 from lazynp._positions import user_frame
 from lazynp._primitive import Primitive
-from lazynp._quiet import quiet_result
+from lazynp._quiet import told_result
 from lazynp._recorder import Recorder, elsewhere, known, local, staged
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._trace import check_bounds, node_of, record_traced, scalar_node, staging
@@ -106,7 +106,7 @@ def done_at_once(
         values.append(o)
     if not any_size and not recorder.backend.in_loop and not _is_small(values, recorder):
         return None
-    result = quiet_result(recorder.quiet, function, *values)
+    result = told_result(recorder.quiet, function, *values)
     if recorder.policy.spend(result.nbytes):
         recorder.spent()
     recorder.countdown -= 1

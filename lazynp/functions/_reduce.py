@@ -27,7 +27,7 @@ from lazynp._memo import Memo
 from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf, op_of
 from lazynp._positions import user_frame
 from lazynp._primitive import Primitive
-from lazynp._quiet import quiet_result
+from lazynp._quiet import told_result
 from lazynp._recorder import local, staged
 from lazynp._sizes import sized
 from lazynp._strides import common_order, in_order, out_of_order, reduced_order
@@ -261,7 +261,7 @@ def reduce(
     recorder = local.recorder
     value = recorder.backend.value(node)
     if type(value) is ndarray:
-        result = quiet_result(recorder.quiet, row.ufunc.reduce, value, axis, dtype, None, keepdims)
+        result = told_result(recorder.quiet, row.ufunc.reduce, value, axis, dtype, None, keepdims)
         aval = AVALS.get(type(result))
         if aval is not None:
             return scalar(result, aval)

@@ -15,7 +15,7 @@ from lazynp._array import Scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._flush import host_value
-from lazynp._quiet import quiet_context
+from lazynp._quiet import heard, quiet_context, tellers
 from lazynp._recorder import staged
 from lazynp._values import watched
 
@@ -59,6 +59,8 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
             if there and node[4] is AVALS[type(a)]:
                 if not _is_looked_at():
                     value = quiet(function, a, b)
+                    if heard:
+                        tellers[-1]()
                     if type(value) is complex:  # `1j * x` of a float64, which is a float: Python's
                         return value
                     aval = AVALS[type(value)]
@@ -96,6 +98,8 @@ def unary_operator_of(
             value = quiet(function, node[2])
         except RuntimeError:
             return general(x)
+        if heard:
+            tellers[-1]()
         aval = AVALS.get(type(value))
         return general(x) if aval is None else scalar(value, aval)
 

@@ -18,7 +18,7 @@ from lazynp._flush import host_value
 from lazynp._fronts import BUILT, in_front
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
-from lazynp._quiet import quiet_result, quietly
+from lazynp._quiet import aloud, told_result
 from lazynp._recorder import known, local, staged
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._ufunc_loops import resolve_dtypes
@@ -135,7 +135,7 @@ class ufunc(Methods):
             if watched():
                 result = _errstate.checked(self._numpy, *xs)
             else:
-                result = quiet_result(local.recorder.quiet, self._numpy, *xs)
+                result = told_result(local.recorder.quiet, self._numpy, *xs)
             if type(result) in AVALS or type(result) is tuple:
                 return result
         if any([type(x) is Scalar and x.dtype.kind == "b" for x in xs]):
@@ -341,7 +341,7 @@ class ufunc(Methods):
         def call(*values: Any, **kwargs: Any) -> Any:
             if watched():
                 return _errstate.checked(self._numpy, *values, **kwargs)
-            return quietly(self._numpy, list(values), **kwargs)
+            return aloud(self._numpy, list(values), **kwargs)
 
         return by_numpy(call, inputs, told)
 

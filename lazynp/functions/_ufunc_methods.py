@@ -11,7 +11,7 @@ import numpy as np
 from lazynp import _errstate
 from lazynp._array import Array, NDArray, Scalar, write_lock
 from lazynp._avals import on_device
-from lazynp._quiet import quietly
+from lazynp._quiet import aloud
 from lazynp._recorder import local
 from lazynp._values import watched
 from lazynp.functions import _advanced, _assigned, _getset
@@ -172,7 +172,7 @@ class Methods:
         if watched():
             _errstate.checked(combine_at, self._numpy, *args)
         else:
-            quietly(combine_at, [self._numpy, *args])
+            aloud(combine_at, [self._numpy, *args])
         store(from_host, a, "unsafe")
 
     @_asking_first

@@ -65,6 +65,6 @@ def test_as_numpy(into: str, form: Callable[[Any, Any], None], eager: bool) -> N
                         error = type(wrong)
                 kinds = [w.category.__name__ for w in said]
                 told = "ComplexWarning" in kinds
-                assert module is numpy or set(kinds) <= {"ComplexWarning"}
-                found.append((error, numpy.asarray(x).tobytes(), told))
-            assert found[0] == found[1], (into, of, values)
+                found.append((error, numpy.asarray(x).tobytes(), told, {*kinds}))
+            assert found[0][:3] == found[1][:3], (into, of, values)
+            assert found[0][3] <= found[1][3], (into, of, values)  # what is recorded warns of less

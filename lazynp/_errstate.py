@@ -256,6 +256,9 @@ _FRONTS = frozenset(
 _FLAGS = {1: "divide by zero", 2: "overflow", 8: "invalid value"}  # NumPy's
 
 
+ASK, WARN, FORGET = 0, 1, 2  # C's: what to do about errors in the same code again
+
+
 def _called_by_user() -> bool:
     """Whether no function of lazynp's or NumPy's stands between the user and what has failed."""
     frame: Any = sys._getframe(2)
@@ -264,20 +267,27 @@ def _called_by_user() -> bool:
     return frame is not None and not frame.f_code.co_filename.startswith(_LIBRARIES)
 
 
-def tell() -> None:
-    """Warn of what NumPy has just logged in this thread."""
+def tell() -> int:
+    """Warn of what NumPy has just logged in this thread. Returns what C may remember."""
     messages = heard_here()
-    if messages and _called_by_user():
-        _tell([m.removeprefix("Warning: ").rstrip("\n") for m in messages])
+    if not _called_by_user():
+        return _of_ours()
+    return _tell([m.removeprefix("Warning: ").rstrip("\n") for m in messages])
 
 
-def noticed(name: str, flags: int) -> None:
+def noticed(name: str, flags: int) -> int:
     """Warn of the flags that an inner loop of NumPy's has raised, which C has called."""
-    if _called_by_user():
-        _tell([f"{text} encountered in {name}" for flag, text in _FLAGS.items() if flags & flag])
+    if not _called_by_user():
+        return _of_ours()
+    return _tell([f"{text} encountered in {name}" for flag, text in _FLAGS.items() if flags & flag])
 
 
-def _tell(texts: list[str]) -> None:
+def _of_ours() -> int:
+    """The fronts serve others as well as the user."""
+    return ASK if sys._getframe(2).f_code.co_filename in _FRONTS else FORGET
+
+
+def _tell(texts: list[str]) -> int:
     modes: Any = np.geterr()
     for text in dict.fromkeys(texts):
         mode = modes[_TEXTS.get(text.split(" encountered")[0], "invalid")]
@@ -285,6 +295,7 @@ def _tell(texts: list[str]) -> None:
             warnings.warn(text, RuntimeWarning, stacklevel=_users_level())
         elif mode == "raise":
             raise FloatingPointError(text)
+    return ASK if sys._getframe(2).f_code.co_filename.startswith(_LIBRARIES) else WARN
 
 
 tellers.append(tell)

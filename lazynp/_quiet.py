@@ -19,10 +19,12 @@ import numpy as np
 
 # private to NumPy, the basis of errstate; if a version lacks them, we use errstate
 _umath: Any = getattr(getattr(np, "_core", None), "umath", None)
-_errors = getattr(_umath, "_extobj_contextvar", None)
+errors = getattr(_umath, "_extobj_contextvar", None)
+
 if not hasattr(_umath, "_make_extobj"):
-    _errors = None
-_IGNORED = None if _errors is None else _umath._make_extobj(all="ignore")
+    errors = None
+_IGNORED = None if errors is None else _umath._make_extobj(all="ignore")
+WARNED = None if errors is None else _umath._make_extobj(all="warn")  # for C, to know its form
 
 heard: list[tuple[int, str]] = []  # what NumPy has logged since somebody asked: thread, message
 
@@ -33,7 +35,7 @@ class _Ear:
 
 
 _HEARD = None
-if _errors is not None:
+if errors is not None:
     _HEARD = _umath._make_extobj(all="log", under="ignore", call=_Ear())
 
 
@@ -55,10 +57,10 @@ def quietly(function: Any, values: list[Any], **params: Any) -> Any:
 
 
 def _ignoring(function: Any, values: list[Any], params: dict[str, Any]) -> Any:
-    if _errors is None:
+    if errors is None:
         with np.errstate(all="ignore"):
             return function(*values, **params)
-    _errors.set(_IGNORED)
+    errors.set(_IGNORED)
     return function(*values, **params)
 
 
@@ -68,10 +70,10 @@ def quiet_context() -> Callable[..., Any]:
     RuntimeError if it is called while it runs, which a destructor can cause: see `quiet_result`. So
     it must be safe to call the functions again.
     """
-    if _errors is None:
+    if errors is None:
         return lambda function, *values: quietly(function, list(values))
     context = Context()
-    context.run(_errors.set, _HEARD)
+    context.run(errors.set, _HEARD)
     return context.run
 
 
@@ -98,9 +100,9 @@ def aloud(function: Any, values: list[Any], **params: Any) -> Any:
 
 
 def _hearing(function: Any, values: list[Any], params: dict[str, Any]) -> Any:
-    if _errors is None:
+    if errors is None:
         return _ignoring(function, values, params)
-    _errors.set(_HEARD)
+    errors.set(_HEARD)
     return function(*values, **params)
 
 
@@ -108,7 +110,7 @@ def _nobody() -> None:
     heard_here()
 
 
-tellers: list[Callable[[], None]] = [_nobody]  # the last one tells the user what was heard
+tellers: list[Callable[[], object]] = [_nobody]  # the last one tells the user what was heard
 
 
 def told_result(quiet: Callable[..., Any], function: Callable[..., Any], *values: Any) -> Any:

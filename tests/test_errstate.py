@@ -507,3 +507,29 @@ def test_warnings_that_shapes_decide(program: str) -> None:
                 eval(program, {"np": module})
             found.append({str(w.message) for w in warned if " in " not in str(w.message)})
     assert found[0] and all(f == found[0] for f in found)
+
+
+@in_c
+def test_warnings_that_repeat_are_found_by_c(
+    monkeypatch: pytest.MonkeyPatch, at_once: None
+) -> None:
+    """What Python found out about code and state holds until another state comes."""
+    asked: list[str] = []
+    real = _errstate._called_by_user
+    monkeypatch.setattr(_errstate, "_called_by_user", lambda: asked.append("") or real())
+    x, z = np.array(X), np.zeros(3)
+
+    def program() -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(5):
+                _ = x / z, np.log(z), z[0] / z[1], (x * numpy.inf).astype(int)
+        return [str(w.message).split(" encountered in ")[-1] for w in caught]
+
+    each = ["divide", "divide", "log", "scalar divide", "multiply", "cast"]
+    for state in ("warn", "ignore", "warn"):
+        monkeypatch.setattr(_errstate, "_called_by_user", lambda: asked.append("") or real())
+        asked.clear()
+        with numpy.errstate(all=state):
+            assert program() == (each * 5 if state == "warn" else [])
+        assert len(asked) <= 2

@@ -57,21 +57,111 @@ static void leave_quiet(PyObject *context)
     PyErr_Restore(error[0], error[1], error[2]);
 }
 
+/* What was found out about code that runs, kept: the user's, and lazynp's that the user does not see. */
+enum { ASK, WARN, FORGET, CODES = 128 };
+static PyObject *users[CODES], *ours[CODES];
+
+static inline size_t place_of_code(PyObject *code)
+{
+    return ((uint32_t)((size_t)code >> 4) * 0x9E3779B1u >> 16) % CODES;
+}
+
+/* How NumPy keeps an error state: three bits for each kind of errors. */
+enum { IGNORED = 0, WARNED = 1 | 1 << 3 | 1 << 9, UNDERFLOWS = 1 << 6, BUT_UNDERFLOW = 7 | 7 << 3 | 7 << 9 };
+
+static int bits_of_state(PyObject *state)
+{
+    static const char *name = "numpy.ufunc.extobj";
+    const int *fields = PyCapsule_IsValid(state, name) ? PyCapsule_GetPointer(state, name) : NULL;
+    return fields ? fields[0] : -1;
+}
+
+/* What NumPy's error state says of these kinds but underflow; -1: unknown, as in a NumPy that keeps it
+   otherwise. */
+static int error_state(void)
+{
+    static int is_known; /* 0: not looked at yet */
+    PyObject *state = NULL;
+    if (!is_known)
+        is_known = bits_of_state(the.warned) == (WARNED | UNDERFLOWS) ? 1 : -1;
+    if (is_known < 0 || PyContextVar_Get(the.errors, NULL, &state) < 0 || !state) {
+        PyErr_Clear();
+        return -1;
+    }
+    int bits = bits_of_state(state);
+    Py_DECREF(state);
+    return bits < 0 ? -1 : bits & BUT_UNDERFLOW;
+}
+
+static inline int errors_are_ignored(void) { return error_state() == IGNORED; }
+
+/* What to do about an error here and now. `code`: the code that runs, borrowed. */
+static int known_to(PyObject **code)
+{
+    int state = error_state();
+    if (state == IGNORED)
+        return FORGET;
+    PyFrameObject *frame = PyEval_GetFrame();
+    if (!frame)
+        return ASK;
+    *code = (PyObject *)PyFrame_GetCode(frame);
+    Py_DECREF(*code); /* the frame has it */
+    if (*code == ours[place_of_code(*code)])
+        return FORGET;
+    return state == WARNED && *code == users[place_of_code(*code)] ? WARN : ASK;
+}
+
+/* Call one of the tellers of `_errstate`, whose result says whose code it is. This steals
+   `arguments`. */
+static int ask(PyObject *teller, PyObject *arguments, PyObject *code)
+{
+    PyObject *done = arguments ? PyObject_CallObject(teller, arguments) : NULL;
+    long found = done ? PyLong_AsLong(done) : 0;
+    Py_XDECREF(done);
+    Py_XDECREF(arguments);
+    if (!done || PyErr_Occurred())
+        return -1;
+    if (code && found == FORGET)
+        Py_XSETREF(ours[place_of_code(code)], Py_NewRef(code));
+    if (code && found == WARN)
+        Py_XSETREF(users[place_of_code(code)], Py_NewRef(code));
+    return 0;
+}
+
+/* Take the first of the messages, if this thread wrote it, new. NULL: it did not, or an error. */
+static PyObject *first_heard(void)
+{
+    PyObject *item = PyList_GetItem(the.heard, 0); /* thread, message */
+    PyObject *thread = item && PyTuple_CheckExact(item) ? PyTuple_GET_ITEM(item, 0) : NULL;
+    if (!thread || PyLong_AsUnsignedLong(thread) != PyThread_get_thread_ident())
+        return NULL;
+    PyObject *message = Py_NewRef(PyTuple_GET_ITEM(item, 1));
+    if (PyList_SetSlice(the.heard, 0, 1, NULL) < 0)
+        Py_CLEAR(message);
+    return message;
+}
+
 /* Look whether NumPy has logged something in such a context: see `_errstate.tell`. -1: a warning is an
    error. After an error, and of derivatives, that is forgotten. */
 static ALONE int tell_what_was_heard(void)
 {
-    if (PyErr_Occurred() || the.deaf) {
-        PyObject *error[3];
-        PyErr_Fetch(&error[0], &error[1], &error[2]);
-        if (PyList_SetSlice(the.heard, 0, PyList_GET_SIZE(the.heard), NULL) < 0)
-            PyErr_Clear();
-        PyErr_Restore(error[0], error[1], error[2]);
-        return 0;
+    enum { BEFORE = 9, AFTER = 1 }; /* "Warning: ", and an end of line */
+    PyObject *error[3], *code = NULL, *message;
+    int failed = 0;
+    PyErr_Fetch(&error[0], &error[1], &error[2]);
+    int known = error[0] || the.deaf ? FORGET : known_to(&code);
+    if (known == ASK)
+        return ask(the.tell, PyTuple_New(0), code);
+    while (!failed && PyList_GET_SIZE(the.heard) && (message = first_heard())) {
+        PyObject *text = PyUnicode_Substring(message, BEFORE, PyUnicode_GET_LENGTH(message) - AFTER);
+        const char *bytes = text ? PyUnicode_AsUTF8(text) : NULL;
+        failed = !bytes || (known == WARN && PyErr_WarnEx(PyExc_RuntimeWarning, bytes, 1) < 0);
+        Py_XDECREF(text);
+        Py_DECREF(message);
     }
-    PyObject *done = PyObject_CallNoArgs(the.tell);
-    Py_XDECREF(done);
-    return done ? 0 : -1;
+    if (error[0])
+        PyErr_Restore(error[0], error[1], error[2]);
+    return failed || (!error[0] && PyErr_Occurred()) ? -1 : 0;
 }
 
 static inline int told(void)
@@ -82,19 +172,31 @@ static inline int told(void)
 /* Tell of the processor's flags, which a loop of this name has raised: see `_errstate.noticed`. */
 static ALONE int tell_of_flags(const char *name)
 {
+    static const struct {
+        int flag, number; /* C's, and NumPy's */
+        const char *text;
+    } KINDS_OF_ERRORS[] = {
+        {FE_DIVBYZERO, 1, "divide by zero"}, {FE_OVERFLOW, 2, "overflow"}, {FE_INVALID, 8, "invalid value"}};
     static int within; /* what is told may compute */
-    int found = fetestexcept(ALL_ERRORS), flags = 0;
-    flags |= found & FE_DIVBYZERO ? 1 : 0; /* NumPy's numbers */
-    flags |= found & FE_OVERFLOW ? 2 : 0;
-    flags |= found & FE_INVALID ? 8 : 0;
+    PyObject *code = NULL;
+    int found = fetestexcept(ALL_ERRORS), numbers = 0, failed = 0;
     feclearexcept(ALL_ERRORS);
     if (PyErr_Occurred() || within || the.deaf)
         return 0;
     within = 1;
-    PyObject *done = PyObject_CallFunction(the.noticed, "si", name, flags);
+    int known = known_to(&code);
+    for (int i = 0; i < 3; i++) {
+        if (!(found & KINDS_OF_ERRORS[i].flag))
+            continue;
+        numbers |= KINDS_OF_ERRORS[i].number;
+        failed = failed ||
+                 (known == WARN && PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%s encountered in %s",
+                                                    KINDS_OF_ERRORS[i].text, name) < 0);
+    }
+    if (known == ASK)
+        failed = ask(the.noticed, Py_BuildValue("(si)", name, numbers), code) < 0;
     within = 0;
-    Py_XDECREF(done);
-    return done ? 0 : -1;
+    return failed ? -1 : 0;
 }
 
 /* Around an inner loop of NumPy's. -1: a warning is an error. */

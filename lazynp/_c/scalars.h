@@ -110,7 +110,8 @@ static inline PyObject *compared_integers(int code, long long a, long long b)
 static inline int is_odd(double result, double a, double b)
 {
     return !isfinite(result) &&
-           (isnan(result) ? !isnan(a) && !isnan(b) : isfinite(a) && isfinite(b));
+           (isnan(result) ? !isnan(a) && !isnan(b) : isfinite(a) && isfinite(b)) &&
+           !errors_are_ignored();
 }
 
 /* The Scalar that an operator gives of two float32s. NULL for other operators. */

@@ -18,7 +18,7 @@ from lazynp._memo import BOUND, State, state
 from lazynp._node import LENT, Op
 from lazynp._policy import LoopPolicy
 from lazynp._positions import internal
-from lazynp._quiet import heard
+from lazynp._quiet import WARNED, errors, heard
 from lazynp._recorder import TICK, GivesWay, Recorder, local, staged
 from lazynp._stale import LARGE, note, write_lock
 from lazynp._steps import Basic, Field, Reshape, Transpose
@@ -43,6 +43,7 @@ def configure() -> None:
             write_lock=write_lock, order_of_strides=order_of_strides, large_update=large_update,
             stage=STAGE, large=LARGE, bound=BOUND, few=FEW, filled=FILLED, tick=TICK,
             aval_of=aval_of, gives_way=GivesWay, heard=heard, tell=tell, noticed=noticed,
+            errors=errors, warned=WARNED,
             avals_by_type=interned.table,
             no_value=np._NoValue,  # type: ignore[attr-defined]
         )  # fmt: skip

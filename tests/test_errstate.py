@@ -527,9 +527,9 @@ def test_warnings_that_repeat_are_found_by_c(
         return [str(w.message).split(" encountered in ")[-1] for w in caught]
 
     each = ["divide", "divide", "log", "scalar divide", "multiply", "cast"]
-    for state in ("warn", "ignore", "warn"):
+    for mode in ("warn", "ignore", "warn"):
         monkeypatch.setattr(_errstate, "_called_by_user", lambda: asked.append("") or real())
         asked.clear()
-        with numpy.errstate(all=state):
-            assert program() == (each * 5 if state == "warn" else [])
+        with numpy.errstate(all=mode):
+            assert program() == (each * 5 if mode == "warn" else [])
         assert len(asked) <= 2

@@ -11,7 +11,7 @@ from lazynp._avals import on_device
 from lazynp._flush import host_value
 from lazynp._node import VALUE, Node, leaf
 from lazynp._ownership import exclusive
-from lazynp._strides import writeable
+from lazynp._strides import laid_out, writeable
 from lazynp._trace import on_host
 from lazynp._views import view
 from lazynp.functions._checks import traced
@@ -59,9 +59,13 @@ def set_on_host(self: Array, index: Any, value: Any) -> None:
     with write_lock:
         owner = self if self._base is None else self._base
         memory = exclusive(owner)
-        if memory is None or memory.base is not None:
-            owner._node = leaf(np.array(host_value(owner._node)))
-            memory = owner._node[VALUE]
+        if self._base is not None or memory is None or memory.base is not None:
+            value_here = host_value(owner._node) if memory is None else memory
+            # a reshape is a view only of memory that lies as the array's order says
+            placed = value_here if self._base is None else laid_out(value_here, owner)
+            if memory is None or memory.base is not None or placed is not value_here:
+                owner._node = leaf(np.array(placed))
+                memory = owner._node[VALUE]
         target = memory
         for step in () if self._base is None else self._path:
             target = step.layout(target)

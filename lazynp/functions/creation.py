@@ -141,9 +141,9 @@ def empty(
     shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Array:
     """See `numpy.empty`. Returns zeros: no memory is ever uninitialised here."""
-    dtype = dtype_argument(dtype)
-    if dtype.hasobject:
-        return from_numpy(np.empty(shape_argument(shape), dtype))
+    if (dtype := dtype_argument(dtype)).hasobject:
+        made = from_numpy(np.empty(shape_argument(shape), dtype))
+        return fortran(made, order_argument(order, "CF") == "F")
     return zeros(shape, dtype, order, device=device, like=like)
 
 

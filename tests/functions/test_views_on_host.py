@@ -204,3 +204,55 @@ def test_stores_leave_copies_and_reach_views(name: str) -> None:
         return [[str(v) for v in a] for a in (x, copied, part, backwards, shown, taken)]
 
     assert outcome(lazynp) == outcome(numpy)
+
+
+IN_ORDER: dict[str, Callable[[Any, Any], Any]] = {
+    "turned": lambda np, a: np.array(a.T),
+    "in Fortran's order": lambda np, a: np.asfortranarray(a),
+    "a third order": lambda np, a: np.array(a[None].transpose(2, 0, 1)),
+    "in C order": lambda np, a: a.copy(),
+}
+
+
+@MODES
+@pytest.mark.parametrize("order", IN_ORDER)
+@pytest.mark.parametrize("array", ["objects", "text", "times", "records", "longdouble"])
+def test_stores_into_reshaped_views(array: str, order: str, eager: bool) -> None:
+    """The memory of such an array may lie otherwise than the array's order says."""
+    set_eager(eager)
+
+    def outcome(np: Any) -> Any:
+        a = IN_ORDER[order](np, ARRAYS[array](np)[:2])
+        value = value_for(a)
+        flat, seen = a.ravel("K"), a[:]
+        shares = np.shares_memory(flat, a)
+        flat[1] = value
+        flat[[0, 4]] = flat[[4, 0]]
+        np.copyto(flat[2:4], flat[:2])
+        flat[::-1].reshape(3, 2)[0, 1] = value
+        a[0] = a[1]
+        return shares, flat.tolist(), a.tolist(), seen.tolist()
+
+    assert outcome(lazynp) == outcome(numpy)
+
+
+def test_stores_into_reshaped_views_are_in_place() -> None:
+    set_eager(True)
+    a = lazynp.zeros((30, 40), "U4", order="F")
+    flat = a.ravel("K")
+    for i in range(3):
+        flat[i] = "a"
+    place = numpy.asarray(a).ctypes.data
+    flat[5] = "b"
+    assert numpy.asarray(a).ctypes.data == place and a[5, 0] == "b"
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_empty_objects_lie_as_asked(order: Any) -> None:
+    def outcome(np: Any) -> Any:
+        a = np.empty((2, 3), object, order=order)
+        a[:] = 1
+        a.T.reshape(-1)[2] = 5
+        return a.tolist(), a.strides
+
+    assert outcome(lazynp) == outcome(numpy)

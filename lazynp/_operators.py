@@ -23,7 +23,7 @@ from lazynp.functions._eager import by_method
 from lazynp.functions._foreign import decides, elements
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._operands import cast, check_writeable, store
-from lazynp.functions._operator_cases import defers, is_traced, yielded
+from lazynp.functions._operator_cases import defers, is_traced, power_of_one, yielded
 from lazynp.functions._parts import Part, store as store_in
 from lazynp.functions._scalars import (
     OF_SCALARS,
@@ -107,8 +107,12 @@ def _in_place(function: Any, name: str) -> Any:
             return NotImplemented  # rebinds, as a Python number
         if type(other) is not NDArray and defers(other) and not isinstance(other, np.ndarray):
             return _yielded_in_place(function, self, other)
-        if type(other) is not NDArray and decides(other) and not is_traced(self._read()):
-            return function(self, other, out=self)
+        overridden = type(other) is not NDArray and decides(other)
+        if type(self) is not NDArray and name != "matmul":
+            overridden = overridden or decides(self)
+        if overridden and not is_traced(self._read()):
+            single = power_of_one(self, other) if name == "pow" else None
+            return function(self, other, out=self) if single is None else single(self, out=self)
         check_writeable(self)
         try:
             if name == "matmul" and self.ndim and np.ndim(other) == 1:

@@ -148,7 +148,7 @@ def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) 
     for lazynp get lazynp's.
     """
     ours = [x for x in (*inputs, *options.get("out", ())) if _is_ours(x)]
-    for x in ours:
+    for x in _in_turn(ours):
         done = x.__array_ufunc__(function, method, *inputs, **options)
         if done is not NotImplemented:
             return done
@@ -168,6 +168,17 @@ def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) 
         if done is not NotImplemented:
             return done
     raise refused
+
+
+def _in_turn(objects: list[Any]) -> list[Any]:
+    """One object of each class, as NumPy asks them: a class before those it derives from."""
+    turn: list[Any] = []
+    for x in objects:
+        kinds = [type(y) for y in turn]
+        if type(x) not in kinds:
+            bases = (i for i, kind in enumerate(kinds) if issubclass(type(x), kind))
+            turn.insert(next(bases, len(turn)), x)
+    return turn
 
 
 def _refused_by_ours(function: Any, method: str, inputs: Any, options: dict[str, Any]) -> Any:

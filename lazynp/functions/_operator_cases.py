@@ -15,7 +15,7 @@ from lazynp._node import is_tracer
 from lazynp._values import knowable
 from lazynp.functions._host import host_call, to_device, to_host
 from lazynp.functions._operands import as_array
-from lazynp.functions._subclass import takes_over
+from lazynp.functions._subclass import Subclass, functions as ufuncs, takes_over
 from lazynp.primitives import elementwise
 
 OPERATORS = {
@@ -116,9 +116,22 @@ def _is_one_object(x: Any) -> bool:
     return made.dtype == object and not made.ndim
 
 
-def is_square_of_bools(x: Any, y: Any) -> bool:
-    """For bools, the dtype of x ** 2 differs from that of `power(x, 2)`."""
-    return type(y) is int and y == 2 and type(x) is not Scalar and as_array(x).dtype.kind == "b"
+_OF_ONE = {(int, 2): "square", (int, -1): "reciprocal", (float, 0.5): "sqrt"}
+
+
+def power_of_one(x: Any, y: Any) -> Any:
+    """The ufunc of one operand that NumPy takes for `x ** y`, where that shows: classes of arrays
+    are asked with it, and for bools, the dtype differs from that of `power(x, 2)`.
+    """
+    name = _OF_ONE.get((type(y), y)) if type(y) is int or type(y) is float else None
+    if name is None or type(x) is Scalar:
+        return None
+    kind = as_array(x).dtype.kind
+    if isinstance(x, Subclass):
+        taken = kind in "fc" or name == "square" and kind != "O"
+    else:
+        taken = name == "square" and kind == "b"
+    return ufuncs[name] if taken else None
 
 
 def repeated(x: Any, y: Any) -> Any:

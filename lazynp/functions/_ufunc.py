@@ -51,7 +51,7 @@ from lazynp.functions._operator_cases import (
     defers,
     included,
     is_for_matrices,
-    is_square_of_bools,
+    power_of_one,
     repeated,
     yielded,
 )
@@ -174,8 +174,8 @@ class ufunc(Methods):
         """Like `_apply`; where errors matter, by the operator, which may call other kernels."""
         values = _strictly(*xs)
         if values is None:
-            if self.__name__ == "power" and is_square_of_bools(*xs):
-                return apply(elementwise.square, xs[0])
+            if self.__name__ == "power" and (single := power_of_one(*xs)) is not None:
+                return single(xs[0])
             return self._apply(*xs)
         function = OPERATORS.get(self.__name__, self._numpy)
         return to_device(_errstate.checked(function, *values))

@@ -125,7 +125,8 @@ def _in_place(function: Any, name: str) -> Any:
             failure = e
         try:
             if is_ufunc:  # not in the handler: its error would name this one as its context
-                function.check_in_place(self, other)
+                plain = np.asarray(other) if isinstance(other, np.ndarray) else other
+                function.check_in_place(self, plain)  # also by a masked array, or a matrix
             raise failure
         finally:
             del failure  # a cycle with its traceback, which keeps the array

@@ -14,7 +14,11 @@ from typing import Any as _Any
 import numpy.random as _numpy
 
 from lazynp.functions._checks import traced as _traced
-from lazynp.functions._host import hosted as _hosted, to_host as _to_host
+from lazynp.functions._host import (
+    host_call as _host_call,
+    hosted as _hosted,
+    to_host as _to_host,
+)
 from lazynp.functions._traced_draws import rule_of as _rule_of, shuffled as _shuffled
 from lazynp.functions.keys import (
     Key as Key,
@@ -23,9 +27,21 @@ from lazynp.functions.keys import (
     split as split,
 )
 
+_OUT = {"random": 2, "standard_normal": 2, "standard_exponential": 3, "standard_gamma": 3}
+
 
 def _sampled(method: _Any) -> _Any:
-    return _hosted(method, _rule_of(method.__name__))
+    """A method of a generator. `out` may be given by its place: then it is the last argument."""
+    rule, place = _rule_of(method.__name__), _OUT.get(method.__name__)
+    if place is None:
+        return _hosted(method, rule)
+
+    def into(function: _Any, args: _Any, kwargs: _Any) -> _Any:
+        if len(args) == place + 1 and hasattr(args[place], "_read"):
+            return _host_call(function, *args[:place], **kwargs, out=args[place])
+        return None if rule is None else rule(function, args, kwargs)
+
+    return _hosted(method, into)
 
 
 class _Seeded(type):

@@ -439,6 +439,11 @@ static int has_out(PyObject *function, PyObject *const *args, Py_ssize_t n, PyOb
 {
     if (Py_IS_TYPE(function, &PyUFunc_Type) && n > ((PyUFuncObject *)function)->nin)
         return 1;
+    if (n > 2 && is_array(args[n - 1])) { /* `standard_normal(size, dtype, out)` and its kin */
+        PyObject *before = args[n - 2];
+        if (PyUnicode_Check(before) || PyType_Check(before) || PyArray_DescrCheck(before))
+            return 1;
+    }
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++)
         if (args[n + i] != Py_None &&
             PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "out") == 0)

@@ -37,7 +37,8 @@ from lazynp.functions._subclass import SIMPLE, Subclass, is_derived, of_numpys
 _DISPATCHER = type(np.sum)
 # functions that use operands before they convert them
 _COMPUTING_FIRST = {
-    "fix", "geomspace", "linspace", "logspace", "may_share_memory", "shares_memory", "sinc",
+    "fix", "geomspace", "linspace", "logspace", "may_share_memory", "nanpercentile", "percentile",
+    "shares_memory", "sinc",
 }  # fmt: skip
 # functions whose results `__array_wrap__` gets
 _WRAPPED = {

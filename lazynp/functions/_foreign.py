@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, array_of
+from lazynp._array import Array, NDArray, Scalar, array_of, new_array
 from lazynp._later import array_api_compat, is_of_numpys_class
 from lazynp._memo import cached
 from lazynp._overrides import check, overrides, takes_ufuncs
@@ -114,8 +114,10 @@ def wrapped(x: Any, result: Any, of_ufunc: bool) -> Any:
     """What an object makes of the result of a function that it was given to."""
     if not isinstance(result, Array) or not _wraps(type(x)):
         return result
+    is_number = isinstance(result, Scalar)
+    result = new_array(result._read()) if is_number else result  # NumPy hands over an array
     try:
-        return x.__array_wrap__(result, None, of_ufunc and isinstance(result, Scalar))
+        return x.__array_wrap__(result, None, of_ufunc and is_number)
     except TypeError:  # the signature before NumPy 2
         return x.__array_wrap__(result)
 

@@ -73,13 +73,15 @@ def is_for_matrices(name: str, x: Any, y: Any) -> bool:
 
 def yielded(name: str, x: Any, y: Any) -> Any:
     """The operator's result where one side defers: the other side's method decides. Sparse arrays
-    accept only NumPy's dense arrays, so they get those, unless the value is traced.
+    accept only NumPy's dense arrays, so they get those, unless the value is traced. NumPy's scalars
+    do not defer to a masked array or a matrix: their ufunc wraps the result.
     """
     if any(isinstance(v, Array) and is_traced(v._read()) for v in (x, y)):
         return NotImplemented
     function = OPERATORS.get(name)
     sparse = [type(v).__module__.startswith("scipy.sparse") for v in (x, y)]
-    return function(*to_host((x, y))) if function and any(sparse) else NotImplemented
+    by_numpy = any(sparse) or type(x) is Scalar and isinstance(y, np.ndarray)
+    return function(*to_host((x, y))) if function and by_numpy else NotImplemented
 
 
 def is_traced(node: Any) -> bool:

@@ -63,15 +63,17 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
         made = shown(a, lambda value: value.reshape(shape, copy=False), _reshaping)
         if made is not None:
             return made
-    x = viewable(a)
-    target = _target_shape(x, shape)
     letter = order
     if letter == "K":
         raise ValueError("order 'K' is not permitted for reshaping")
+    x = viewable(a)
+    target = _target_shape(x, shape)
     if letter == "A":
         letter = "F" if is_contiguous(x, "F") and not is_contiguous(x, "C") else "C"
     if copy:
         x = fortran(own(x), letter == "F")
+    if letter == "F" and copy is None:  # each of the three has a fast path
+        return kept_scalar(a, transpose(reshape(transpose(x), target[::-1])))
     if letter == "F" and (x.ndim > 1 or len(target) > 1):
         turned = view_transpose(x, tuple(reversed(range(x.ndim))))
         out = view_reshape(turned, target[::-1])
@@ -152,14 +154,15 @@ def ravel(a: Any, order: Any = "C") -> Array:
         if made is not None:
             return made
     x = viewable(a)
-    if order == "K" and x.ndim > 1:
+    if order == "F" or order == "A" and is_contiguous(x, "F") and not is_contiguous(x, "C"):
+        return ravel(transpose(x))  # each of the two has a fast path
+    if order == "K" and x.ndim > 1 and not is_contiguous(x, "C"):
         by_stride = order_of(x.shape, layout(x).strides)
-        x = x if by_stride is None else view_transpose(x, by_stride)
-        order = "C"
-    elif order == "K":
-        order = "C"
-    out = reshape(x, (x.size,), order)
-    if x._base is None and x._order is None and order == "C":
+        return ravel(x if by_stride is None else transpose(x, by_stride))
+    if order != "C":
+        return ravel(x)
+    out = reshape(x, (x.size,))
+    if x._base is None and x._order is None:
         return out
     if out._base is None:
         return out

@@ -136,3 +136,40 @@ def test_paddings_by_the_median_of_nothing(execution: Any, dtype: str) -> None:
 
     with lazynp.config(execution=execution):
         assert outcome(lazynp) == outcome(numpy)
+
+
+LAID = ["a", "a.T", "np.asfortranarray(a)", "a[:, ::2]", "a[::-1].T", "a[0]", "a[:, 1]", "a[:1]"]
+LAID += [
+    "a.reshape(2, 3, 2).transpose(1, 0, 2)",
+    "a[0, 0]",
+    "np.array(2.0)",
+    "a[:0]",
+    "a[None, :, 0]",
+]
+FLAT = ["np.ravel(x, order)", "x.ravel(order)", "np.reshape(x, -1, order=order)"]
+FLAT += ["x.reshape(2, -1, order=order)", "np.reshape(x, -1, order=order, copy=False)"]
+
+
+@MODES
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+@pytest.mark.parametrize("laid", LAID)
+def test_flat_in_any_order(laid: str, order: str, eager: bool) -> None:
+    """What is a view shows later writes, and takes them."""
+    set_eager(eager)
+
+    def outcome(np: Any, call: str) -> Any:
+        a = np.arange(12.0).reshape(3, 4)
+        x = eval(laid, {"np": np, "a": a})
+
+        def run() -> Any:
+            flat = eval(call, {"np": np, "x": x, "order": order})
+            before = told(flat), isinstance(flat, np.ndarray), bool(np.shares_memory(flat, a))
+            flat[:1] = 50
+            a[:, 1:] += 1
+            return before, told(flat), told(a), told(x)
+
+        return outcome_of(run)
+
+    for call in FLAT:
+        for _ in range(2):
+            assert outcome(lazynp, call) == outcome(numpy, call), call

@@ -170,7 +170,7 @@ def _dawsn_slope(x: Any, out: Any) -> Any:
     return np.where(far, -tail(far, 1 / (y * y)), 1 - 2 * x * out)
 
 
-def _series(near: Any, x: Any, coefficient: Callable[[int], float], count: int) -> Any:
+def power_series(near: Any, x: Any, coefficient: Callable[[int], float], count: int) -> Any:
     """The sum of coefficient(k) x^k where x is near 0."""
     small: Any = np.where(near, x, 0.0)
     total: Any = 0.0
@@ -183,7 +183,7 @@ def _spence_slope(z: Any) -> Any:
     """log(z) / (1 - z)"""
     near = abs(z - 1) < 0.1
     far = np.where(near, 0.5, z)
-    series = _series(near, z - 1, lambda k: (-1) ** (k + 1) / (k + 1), 20)
+    series = power_series(near, z - 1, lambda k: (-1) ** (k + 1) / (k + 1), 20)
     return np.where(near, series, np.log(far) / (1 - far))
 
 
@@ -227,7 +227,7 @@ def _inv_boxcox_slope(y: Any, lmbda: Any) -> Any:
     t = lmbda * y
     near = abs(t) < 0.1
     far = np.where(near, 1.0, t)
-    series = _series(near, t, lambda k: (-1) ** (k + 1) * (k + 1) / (k + 2), 20)
+    series = power_series(near, t, lambda k: (-1) ** (k + 1) * (k + 1) / (k + 2), 20)
     return y * y * np.where(near, series, (far / (1 + far) - np.log1p(far)) / far**2)
 
 

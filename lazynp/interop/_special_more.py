@@ -23,6 +23,7 @@ from lazynp.interop._special import (
     call,
     gamma_density,
     on_scipy,
+    power_series,
     t_density,
     tail,
 )
@@ -260,8 +261,23 @@ def _by_shape(a: Any, y: Any, out: Any) -> Any:
 def _kelvin(of: str, other: str, sign: float) -> dict[str, Sequence[Partial]]:
     return {
         of: (lambda x, out: call(f"{of}p", x),),
-        f"{of}p": (lambda x, out: sign * call(other, x) - out / x,),
+        f"{of}p": (lambda x, out: sign * call(other, x) - _kelvin_per_x(of, x, out),),
     }
+
+
+def _kelvin_per_x(of: str, x: Any, out: Any) -> Any:
+    """berp(x) / x or beip(x) / x, near 0 by the series; those of ker and kei are infinite at 0."""
+    if of.startswith("k"):
+        return out / x
+    near = abs(x) < 0.5
+
+    def coefficient(power: int) -> float:
+        m = power // 2 + 1
+        if power % 2 or m % 2 != (of == "bei"):
+            return 0.0
+        return (-1) ** (m // 2) * 2 * m / (4**m * math.factorial(m) ** 2)
+
+    return np.where(near, power_series(near, x, coefficient, 16), out / np.where(near, 1.0, x))
 
 
 ROWS: dict[str, Sequence[Partial]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,16 +11,19 @@ import numpy as np
 from lazynp._later import scipy_special
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_arithmetic import (
+    absolute,
     add,
     divide,
     multiply,
     multiply_no_nan,
+    negative,
     sign as sign_,
     subtract,
 )
-from lazynp.primitives.elementwise_comparison import equal, select
+from lazynp.primitives.elementwise_comparison import less, select
 from lazynp.primitives.elementwise_emit import is_, like
 from lazynp.primitives.elementwise_special import special_row
+from lazynp.primitives.elementwise_transcendental import exp
 
 # Chebyshev series of Cephes (np.i0 uses them too): exp(-x) I0(x) on [0, 8], times sqrt(x) beyond
 _I0E_NEAR = (
@@ -125,10 +129,19 @@ def _at_infinity(name: str) -> Any:
     return reference
 
 
-def _per_x(ans: Any, x: Any) -> Any:
-    """ans / x; a half at zero, for functions that behave as x/2 there."""
-    at_zero = equal(x, 0.0)
-    return select(at_zero, 0.5, divide(ans, select(at_zero, 1.0, x)))
+_NEAR = 0.1
+# of I1(x) / x in powers of x^2, highest first: 1 / (2^(2k+1) k! (k+1)!)
+_PER_X = tuple(1 / (2 * 4**k * math.factorial(k) * math.factorial(k + 1)) for k in range(7, -1, -1))
+
+
+def _per_x(ans: Any, x: Any, scale: Any = 1.0) -> Any:
+    """ans / x, where ans is scale * I1(x). Near 0 by a series, which has all derivatives there."""
+    near = less(absolute(x), _NEAR)
+    small = select(near, x, 0.0)
+    square, total = multiply(small, small), _PER_X[0]
+    for c in _PER_X[1:]:
+        total = add(multiply(square, total), c)
+    return select(near, multiply(scale, total), divide(ans, select(near, 1.0, x)))
 
 
 def _i0e_formula(g: Any, ans: Any, x: Any) -> Any:
@@ -137,7 +150,8 @@ def _i0e_formula(g: Any, ans: Any, x: Any) -> Any:
 
 def _i1e_formula(g: Any, ans: Any, x: Any) -> Any:
     """i0e - i1e * (sign(x) + 1/x); a half at zero."""
-    slope = subtract(bessel_i0e(x), add(multiply(ans, sign_(x)), _per_x(ans, x)))
+    per_x = _per_x(ans, x, exp(negative(multiply(sign_(x), x))))
+    slope = subtract(bessel_i0e(x), add(multiply(ans, sign_(x)), per_x))
     return multiply_no_nan(g, slope)
 
 

@@ -68,6 +68,13 @@ TABLE: dict[str, tuple[Callable[[Any], Any], float, list[float]]] = {
         [_T0 * (sp.digamma(1.5) - sp.digamma(1.0) - 1 / 2) / 2],
     ),
     "stdtrit by df at p = 1/2": (lambda df: sp.stdtrit(df, 0.5), 3.3, [0]),
+    "i1 at 0": (sp.i1, 0.0, [0.5, 0, 0.375, 0, 0.3125]),
+    "i1 near 0": (sp.i1, 1e-9, [0.5, 0, 0.375, 0, 0.3125]),
+    "i1e at 0": (sp.i1e, 0.0, [0.5, 0]),
+    "ber at 0": (sp.ber, 0.0, [0, 0, 0, -0.375, 0]),
+    "bei at 0": (sp.bei, 0.0, [0, 0.5, 0, 0, 0]),
+    "berp at 0": (sp.berp, 0.0, [0, 0, -0.375]),
+    "beip at 0": (sp.beip, 0.0, [0.5, 0, 0, 0, -0.3125]),
     "inv_boxcox at 0": (lambda p: sp.inv_boxcox(Z, p), 0.0, [-(Z**2) / 2 / E]),
     "inv_boxcox1p at 0": (lambda p: sp.inv_boxcox1p(Z, p), 0.0, [-(Z**2) / 2 / E]),
 }  # fmt: skip

@@ -137,6 +137,18 @@ def test_derivatives_at_edges(uncompiled: None) -> None:
     np.testing.assert_allclose(grad(s.logsumexp)(x), scipy.special.softmax(x), rtol=1e-15)
 
 
+@pytest.mark.parametrize("by", ["xy", "yx", "xyy", "yxy", "yyx", "yyyx", "xyyy"])
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py"])
+def test_mixed_derivatives_where_a_factor_is_zero(name: str, by: str, uncompiled: None) -> None:
+    backward: Any = getattr(lazynp.special, name)
+    y = 2.0 if name == "xlogy" else 1.0  # the logarithm's derivatives are those at 2
+    for argument in by:
+        backward = lazynp.grad(backward, "xy".index(argument))
+    want = {1: 1 / 2, 2: -1 / 4, 3: 1 / 4}[by.count("y")]
+    assert abs(float(backward(0.0, y)) - want) < 1e-15
+    assert abs(float(lazynp.jit(backward)(0.0, y)) - want) < 1e-15
+
+
 def test_trigamma(uncompiled: None) -> None:
     """The first polygamma function and the derivative of digamma have a formula of their own."""
     rng = np.random.default_rng(0)

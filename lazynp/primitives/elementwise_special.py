@@ -17,7 +17,6 @@ from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_arithmetic import (
     add,
-    divide,
     multiply,
     multiply_no_nan,
     negative,
@@ -25,7 +24,6 @@ from lazynp.primitives.elementwise_arithmetic import (
     subtract,
     xdivy,
 )
-from lazynp.primitives.elementwise_comparison import equal, select
 from lazynp.primitives.elementwise_emit import in_float64, is_, like
 from lazynp.primitives.elementwise_factory import Formula, row
 from lazynp.primitives.elementwise_formulas import log1p as emit_log1p
@@ -304,9 +302,8 @@ def _rel_entr(b: Any, x: Any, y: Any) -> Any:
 
 
 def _quotient_or_zero(g: Any, x: Any, y: Any) -> Any:
-    """g * x / y; zero where x is zero, whatever y."""
-    zero = equal(x, 0.0)
-    return multiply_no_nan(g, select(zero, 0.0, divide(x, select(zero, 1.0, y))))
+    """g * x / y; zero where x is zero, whatever y, but with the quotient's derivatives."""
+    return multiply_no_nan(g, xdivy(x, y))
 
 
 xlogy = special_row(

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
-import scipy
 
 import lazynp as np
 from lazynp.interop import _special
 from lazynp.interop._calls import inexact, refuse
+from lazynp.interop._incomplete import BY_A, BY_B
 from lazynp.interop._special import (
     FAR,
     ROOT_PI,
@@ -156,65 +156,7 @@ def _slope(f: Callable[..., Any], x: Any, *rest: Any) -> Any:
     return np.jvp(lambda x: f(x, *rest), (x,), (np.ones_like(x),))[1]
 
 
-# -- the incomplete beta function ------------------------------------------------------------------
-
-
-_TINY = 1e-30  # an imaginary step of this size gives the derivative
-
-
-def _fraction_of_beta(a: Any, b: Any, x: Any) -> Any:
-    """I_x(a, b) by its continued fraction (Lentz), for x below the mean. a or b may be complex."""
-    tiny, numerator, inverse = 1e-300, 1.0 + 0j * a, 1 - (a + b) * x / (a + 1)
-    inverse = 1 / numpy.where(abs(inverse) < tiny, tiny, inverse)
-    value = inverse
-    for m in range(1, 2000):
-        for step in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            inverse = 1 / (1 + step * inverse)
-            numerator = 1 + step / numerator
-            value = value * inverse * numerator
-        ratio = inverse * numerator  # for whole b, the value ends before its derivative does
-        if (abs(ratio.real - 1) < 1e-16).all() and (abs(ratio.imag) < 1e-15 * _TINY).all():
-            break
-    gammaln = scipy.special.loggamma
-    logs = a * numpy.log(x) + b * numpy.log1p(-x) + gammaln(a + b) - gammaln(a) - gammaln(b)
-    return numpy.exp(logs) / a * value
-
-
-def _by_parameter(place: int) -> Callable[..., Any]:
-    """The derivative of I_x(a, b) by a or b: the imaginary part after a tiny imaginary step."""
-
-    def function(a: Any, b: Any, x: Any) -> Any:
-        ab = [a + 0j, b + 0j]
-        ab[place] = ab[place] + 1j * _TINY
-        low = x <= (a + 1) / (a + b + 2)
-        first, second = numpy.where(low, ab, ab[::-1])
-        inside = (x > 0) & (x < 1)
-        at = numpy.where(inside, numpy.where(low, x, 1 - x), 0.5)
-        slope = _fraction_of_beta(first, second, at).imag / _TINY
-        return numpy.where(inside, numpy.where(low, slope, -slope), 0.0 * (a + b + x))
-
-    return function
-
-
-BY_A, BY_B = "betainc-by-a", "betainc-by-b"
-_special.OWN.update({BY_A: _by_parameter(0), BY_B: _by_parameter(1)})
-
-
-def _incomplete(sign: float) -> Sequence[Partial]:
-    return (
-        lambda a, b, x, out: sign * call(BY_A, a, b, x),
-        lambda a, b, x, out: sign * call(BY_B, a, b, x),
-        lambda a, b, x, out: sign * beta_density(a, b, x),
-    )
-
-
-def _mixed(which: Any, a: Any, b: Any, x: Any, logarithm: Any) -> Any:
-    """The derivative of the density by a parameter."""
-    psi = np.special.digamma
-    return beta_density(a, b, x) * (logarithm - psi(which) + psi(a + b))
+# -- Student's distribution ------------------------------------------------------------------------
 
 
 def _student(df: Any, t: Any) -> Any:
@@ -309,8 +251,6 @@ ROWS: dict[str, Sequence[Partial]] = {
     "lambertw": (lambda z, k, out: 1 / (np.exp(out) * (1 + out)), None),
     "wrightomega": (lambda z, out: out / (1 + out),),
     "wofz": (_wofz_slope,),
-    "betainc": _incomplete(1.0),
-    "betaincc": _incomplete(-1.0),
     "betaincinv": (
         lambda a, b, y, out: -call(BY_A, a, b, out) / beta_density(a, b, out),
         lambda a, b, y, out: -call(BY_B, a, b, out) / beta_density(a, b, out),
@@ -324,8 +264,6 @@ ROWS: dict[str, Sequence[Partial]] = {
         lambda df, p, out: -_slope(_student, df, out) / t_density(df, out),
         lambda df, p, out: 1 / t_density(df, out),
     ),
-    BY_A: (None, None, lambda a, b, x, out: _mixed(a, a, b, x, np.log(x))),
-    BY_B: (None, None, lambda a, b, x, out: _mixed(b, a, b, x, np.log1p(-x))),
     "gammaincinv": (_by_shape, lambda a, y, out: 1 / gamma_density(a, out)),
     "gammainccinv": (_by_shape, lambda a, y, out: -1 / gamma_density(a, out)),
     "struve": (None, _struve("struve")),

@@ -9,29 +9,37 @@ For a > 1e5 both would take thousands of steps. There they are error functions o
 corrections (Temme 1979, DLMF 8.12), where eta^2 / 2 = x/a - 1 - log(x/a).
 
 Derivatives with respect to `a` are computed alongside. The derivative with respect to x is the
-density, with respect to a it is `gammainc_slope`.
+density, with respect to a it is `gammainc_slope`, and further ones are `gammainc_slopes`.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any
 
 import numpy as np
 
+from lazynp._avals import Aval, aval_of
+from lazynp._primitive import NOT_LINEAR, Primitive, host_only
+from lazynp._quiet import quietly
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_arithmetic import (
+    add,
     multiply,
     multiply_no_nan,
     negative,
     subtract,
 )
 from lazynp.primitives.elementwise_emit import F8, is_, like
+from lazynp.primitives.elementwise_factory import batch_of, jvp_of, loop_dtypes, made_explicit
 from lazynp.primitives.elementwise_formulas import log1p as emit_log1p
 from lazynp.primitives.elementwise_gamma import (
     LARGE,
     digamma,
     emit_gamma,
     lgamma,
+    polygamma,
     stirling_rest,
 )
 from lazynp.primitives.elementwise_incomplete_host import (
@@ -44,10 +52,10 @@ from lazynp.primitives.elementwise_incomplete_host import (
     STEPS,
     ZETA_SERIES,
     slope as slope_on_host,
+    slopes as slopes_on_host,
 )
 from lazynp.primitives.elementwise_special import (
     ROOT_TWO_PI,
-    no_formula,
     special_row,
     xlogy,
 )
@@ -240,6 +248,22 @@ def _density(a: Any, x: Any) -> Any:
     return exp(subtract(subtract(xlogy(subtract(a, 1.0), x), x), lgamma(a)))
 
 
+def _density_by_shape(order: int, a: Any, x: Any) -> Any:
+    """The derivative of this order by a of dP/dx: that of an exponential, by those of its exponent
+    (Bell's polynomials).
+    """
+    density = _density(a, x)
+    found = [density]
+    moved = [subtract(log(x), digamma(a))]
+    moved += [negative(polygamma(float(n), a)) for n in range(1, order)]
+    for n in range(order):
+        terms = [
+            multiply(math.comb(n, k) * 1.0, multiply(moved[k], found[n - k])) for k in range(n + 1)
+        ]
+        found.append(functools.reduce(add, terms))
+    return found[order]
+
+
 gammainc = special_row(
     "gammainc",
     _lower(0, 0.0, 1.0),
@@ -266,13 +290,49 @@ gammainc_slope = special_row(
     "gammainc_slope",
     _lower(2, 0.0, 0.0),
     [
-        no_formula("the derivative of gammainc by a", "a"),
-        lambda g, ans, a, x: multiply_no_nan(
-            g, multiply(_density(a, x), subtract(log(x), digamma(a)))
-        ),
+        lambda g, ans, a, x: multiply_no_nan(g, gammainc_slopes(a, x, order=2, effect=False)),
+        lambda g, ans, a, x: multiply_no_nan(g, _density_by_shape(1, a, x)),
     ],
     slope_on_host,
     4096,
     scale=1e-3,
     cost=(7000.0, 3900.0),
+)
+
+
+def _slopes_jvp(g: Any, ans: Any, a: Any, x: Any, order: int, effect: bool) -> Any:
+    return multiply_no_nan(g, gammainc_slopes(a, x, order=order + 1, effect=effect))
+
+
+def _slopes_abstract(a: Aval, x: Aval, order: int, effect: bool) -> Aval:
+    return aval_of(a.shape, a.dtype, a.weak and x.weak)
+
+
+def _slopes_explicit(ins: Any, params: Any) -> Any:
+    return made_explicit(ins, loop_dtypes(np.arctan2, ins))
+
+
+def _slopes_reference(a: Any, x: Any, order: int, effect: bool) -> Any:
+    dtype = np.asarray(a).dtype
+    wide = [np.asarray(v, np.float64) for v in (a, x)]
+    return quietly(lambda a, x: np.asarray(slopes_on_host(order)(a, x)).astype(dtype), wide)
+
+
+# d^n P(a, x) / da^n for n >= 2
+gammainc_slopes: Primitive = Primitive(
+    "gammainc_slopes",
+    abstract=_slopes_abstract,
+    explicit=_slopes_explicit,
+    reference=_slopes_reference,
+    lower=host_only("NumPy sums its series, on the host"),
+    jvp=jvp_of(
+        lambda: gammainc_slopes,
+        [
+            _slopes_jvp,
+            lambda g, ans, a, x, order, effect: multiply_no_nan(g, _density_by_shape(order, a, x)),
+        ],
+    ),
+    transpose=NOT_LINEAR,
+    batch=batch_of(lambda: gammainc_slopes),
+    kind="host",
 )

@@ -1,4 +1,6 @@
-"""dP(a, x)/da of the incomplete gamma function, by NumPy, because SciPy has none."""
+"""dP(a, x)/da of the incomplete gamma function and its derivatives by a, by NumPy, because SciPy
+has none.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._later import scipy_special
+from lazynp.primitives._truncated import Truncated
 
 Values = np.ndarray[Any, Any]
 
@@ -47,6 +50,37 @@ EULER = float(np.euler_gamma)
 
 def slope(a: Values, x: Values) -> Values:
     """By the methods, and with the edges, of `elementwise_incomplete`."""
+    return _everywhere((_by_temme, _by_series, _by_fraction), a, x)
+
+
+def slopes(order: int) -> Any:
+    """The derivative of this order by a, as `slope` is the first."""
+
+    def by_stencil(a: Values, x: Values) -> Values:
+        """By values of the slope. At this a, it is smooth over distances of sqrt(a)."""
+        step = 0.15 * np.sqrt(a)
+        k = np.arange(-5.0, 6.0)
+        wanted = np.zeros(k.size)
+        wanted[order - 1] = math.factorial(order - 1)
+        weights = np.linalg.solve(np.vander(k, increasing=True).T, wanted)
+        total = sum(w * _by_temme(a + i * step, x) for w, i in zip(weights, k, strict=True))
+        return total / step ** (order - 1)
+
+    def by(method: Any) -> Any:
+        algebra = Truncated((order,))
+
+        def way(a: Values, x: Values) -> Values:
+            scale = np.maximum(1.0, np.sqrt(a))  # the function bends over such distances
+            found = method(algebra, algebra.variable(0, a, scale), x)
+            return algebra.derivative(found, scale)
+
+        return way
+
+    ways = by_stencil, by(_series), by(_fraction)
+    return lambda a, x: _everywhere(ways, a, x)
+
+
+def _everywhere(ways: Any, a: Values, x: Values) -> Values:
     a, x = np.broadcast_arrays(a, x)
     out = np.full(a.shape, np.nan)
     regular = (a > 0) & (a < np.inf) & (x > 0) & (x < np.inf)
@@ -54,9 +88,9 @@ def slope(a: Values, x: Values) -> Values:
     out[edges] = 0.0
     huge, below = a > HUGE, x <= a + 1
     for chosen, way in (
-        (regular & huge, _by_temme),
-        (regular & ~huge & below, _by_series),
-        (regular & ~huge & ~below, _by_fraction),
+        (regular & huge, ways[0]),
+        (regular & ~huge & below, ways[1]),
+        (regular & ~huge & ~below, ways[2]),
     ):
         if chosen.any():
             out[chosen] = way(a[chosen], x[chosen])
@@ -112,3 +146,49 @@ def _by_temme(a: Values, x: Values) -> Values:
     of_log, of_mu = (np.where(mu == 0, 1.0, v / safe) for v in (log_ratio, mu))
     slope = of_log + c0 * (log_ratio - 0.5 / a) - of_mu / (12 * a)
     return np.where(density == 0, 0.0, -density * slope)
+
+
+def log_gamma(algebra: Truncated, a: Values) -> Values:
+    """The logarithm of gamma(a), as a series."""
+    psi = scipy_special.polygamma
+    terms = [psi(n - 1, a[0]) / math.factorial(n) for n in range(1, sum(algebra.exponents[-1]) + 1)]
+    return algebra.compose([scipy_special.gammaln(a[0]), *terms], a)
+
+
+def _front(algebra: Truncated, a: Values, x: Values, more: float) -> Values:
+    """x^a exp(-x) / gamma(a + more)"""
+    moved = a.copy()
+    moved[0] += more
+    logs = a * np.log(x) - log_gamma(algebra, moved)
+    logs[0] -= x
+    return algebra.exp(logs)
+
+
+def _series(algebra: Truncated, a: Values, x: Values) -> Values:
+    """P(a, x). All terms of a coefficient have one sign."""
+    term = algebra.constant(np.ones_like(x))
+    total, place = term, a.copy()
+    for _ in range(1, STEPS):
+        place[0] += 1
+        term = algebra.over(term * x, place)
+        before, total = total, total + term
+        if not algebra.differ(total, before, EPS):
+            break
+    return algebra.times(_front(algebra, a, x, 1.0), total)
+
+
+def _fraction(algebra: Truncated, a: Values, x: Values) -> Values:
+    """-Q(a, x) = P(a, x) - 1 by Lentz's method."""
+    one, base = algebra.constant(np.ones_like(x)), -a
+    base[0] += x + 1
+    inverse = value = algebra.over(one, base)
+    ratio, top = one * 1e300, a.copy()
+    for k in range(1, STEPS):
+        base[0] += 2
+        top[0] -= 1
+        inverse = algebra.over(one, k * algebra.times(top, inverse) + base)
+        ratio = base + algebra.over(k * top, ratio)
+        before, value = value, algebra.times(value, algebra.times(ratio, inverse))
+        if not algebra.differ(value, before, 4 * EPS):
+            break
+    return -algebra.times(_front(algebra, a, x, 0.0), value)

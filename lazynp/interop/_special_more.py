@@ -160,15 +160,20 @@ def _slope(f: Callable[..., Any], x: Any, *rest: Any) -> Any:
 
 
 def _student(df: Any, t: Any) -> Any:
-    """Student's distribution function, from its middle where t is small."""
-    middle = t == 0
+    """Student's distribution function, from its middle where t is small. At its middle by the
+    first terms in t, for their derivatives.
+    """
+    middle = t * t < 1e-100
     square = np.where(middle, 1.0, t * t)
     near, half, share = square < df, np.full_like(df, 0.5), df / (df + square)
     inside = call("betainc", half, df / 2, np.where(near, square / (df + square), 0.5)) / 2
     tail = call("betainc", df / 2, half, np.where(near, 0.5, share)) / 2
     above = np.where(near, 0.5 + inside, 1 - tail)
     below = np.where(near, 0.5 - inside, tail)
-    return np.where(middle, 0.5, np.where(t > 0, above, below))
+    small, r = np.where(middle, t, 0.0), (df + 1) / df
+    terms = small * (1 - r * small**2 / 6 + r * (df + 3) / df * small**4 / 40)
+    at_middle = 0.5 + t_density(df, np.zeros_like(t)) * terms
+    return np.where(middle, at_middle, np.where(t > 0, above, below))
 
 
 # -- rows ------------------------------------------------------------------------------------------

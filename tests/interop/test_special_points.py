@@ -19,6 +19,7 @@ from lazynp.interop import scipy as hooks
 Z, E, G = 0.7, math.exp(-0.7), numpy.euler_gamma
 L = math.log(0.3)
 _T0 = math.gamma(1.5) / math.sqrt(2 * math.pi)  # Student's density at 0, with 2 degrees of freedom
+_SLOPE = (sp.digamma(1.5) - sp.digamma(1.0) - 1 / 2) / 2  # of its logarithm, by the degrees
 # name: the function, the point, its derivatives from the first on
 TABLE: dict[str, tuple[Callable[[Any], Any], float, Sequence[float | None]]] = {
     "spence at 1": (sp.spence, 1.0, [-1, 1 / 2, -2 / 3, 3 / 2]),
@@ -66,7 +67,7 @@ TABLE: dict[str, tuple[Callable[[Any], Any], float, Sequence[float | None]]] = {
     "stdtr by df at t = 0": (lambda df: sp.stdtr(df, 0.0), 3.3, [0]),
     "stdtr by df near t = 0": (
         lambda df: sp.stdtr(df, 1e-9) * 1e9, 2.0,
-        [_T0 * (sp.digamma(1.5) - sp.digamma(1.0) - 1 / 2) / 2],
+        [_T0 * _SLOPE],
     ),
     "stdtrit by df at p = 1/2": (lambda df: sp.stdtrit(df, 0.5), 3.3, [0]),
     "i1 at 0": (sp.i1, 0.0, [0.5, 0, 0.375, 0, 0.3125]),
@@ -93,6 +94,10 @@ TABLE: dict[str, tuple[Callable[[Any], Any], float, Sequence[float | None]]] = {
     "stdtr by df": (
         lambda df: sp.stdtr(df, 0.7), 2.5,
         [0.01069033476798638, -0.007582044826070748, 0.007977387190379158],
+    ),
+    "stdtr by both at t = 0": (lambda v: sp.stdtr(2.0 + v, v), 0.0, [_T0, 2 * _T0 * _SLOPE]),
+    "stdtrit by both at p = 1/2": (
+        lambda v: sp.stdtrit(2.0 + v, 0.5 + v), 0.0, [1 / _T0, -2 / _T0 * _SLOPE],
     ),
     "stdtr by df, far": (
         lambda df: sp.stdtr(df, 3.0), 2.5,

@@ -17,6 +17,7 @@ import scipy
 import lazynp as np
 from lazynp.interop._calls import is_traced, refuse
 from lazynp.interop._searches import moved, plain, valued
+from lazynp.interop._steps_at_once import states
 from lazynp.transforms._vmap import vmap
 
 _NODES, _WEIGHTS = numpy.polynomial.legendre.leggauss(21)
@@ -126,8 +127,13 @@ def _stages(f: Callable[..., Any], kind: Any, t: Any, h: Any, y: Any, slope: Any
     return slopes, y + h * sum(kind.B[j] * k for j, k in enumerate(slopes) if kind.B[j])
 
 
-def _replayed(f: Callable[..., Any], kind: Any, times: Any, y: Any, wanted: Any) -> list[Any]:
+def _replayed(f: Callable[..., Any], kind: Any, times: Any, y: Any, wanted: Any) -> Any:
     """The states at `wanted`, by the steps between `times` of an explicit rule."""
+    at_once = states(f, kind, times, y, wanted) if is_traced((y, f(times[0], y))) else None
+    return _one_by_one(f, kind, times, y, wanted) if at_once is None else at_once
+
+
+def _one_by_one(f: Callable[..., Any], kind: Any, times: Any, y: Any, wanted: Any) -> list[Any]:
     found, slope = [], f(times[0], y)
     direction = 1.0 if times[-1] >= times[0] else -1.0
     left = list(wanted)
@@ -180,15 +186,16 @@ class _Chain:
     def __init__(self, f: Callable[..., Any], kind: Any, times: Any, y: Any) -> None:
         self.f, self.kind, self.times, self.y = f, kind, times, y
 
-    def at(self, places: Any) -> list[Any]:
-        """The states at these values, in any order."""
+    def at(self, places: Any) -> Any:
+        """The states at these values, in any order: a list, or an array."""
         places = numpy.asarray(places, float)
         first, last = sorted((self.times[0], self.times[-1]))
         if places.size and not (places.min() >= first and places.max() <= last):
             refuse("solve_ivp", "places outside of t_span")
         order = numpy.argsort(places if self.times[-1] >= self.times[0] else -places)
         found = _replayed(self.f, self.kind, self.times, self.y, places[order])
-        return [found[i] for i in numpy.argsort(order)]
+        back = numpy.argsort(order)
+        return [found[i] for i in back] if isinstance(found, list) else found[back]
 
     def moved(self, y: Any, place: Any, t: Any) -> Any:
         """The state y at `place`, moved to t, which may be traced."""
@@ -301,8 +308,11 @@ def _place_states(chain: _Chain, found: Any, t_span: Any, t_eval: Any) -> None:
         times[-1] = t_span[1]
     if t_eval is None and is_traced(t_span[0]):
         times[0] = t_span[0]
-    placed = [chain.moved(y, p, t) for y, p, t in zip(chain.at(places), places, times, strict=True)]
-    found.y = _with_value(np.stack(placed, axis=-1), found.y)
+    states = chain.at(places)
+    if isinstance(states, list) or is_traced(times):
+        each = zip(states, places, times, strict=True)
+        states = np.stack([chain.moved(y, p, t) for y, p, t in each])
+    found.y = _with_value(states.T, found.y)
     if is_traced(times):
         found.t = np.stack([np.asarray(t) for t in times])
 
@@ -330,5 +340,5 @@ def odeint(
     if times.size < 2:
         return _with_value(state[None], whole)
     steps = _steps("odeint", values, (times[0], times[-1]), start, tolerances)
-    states = _replayed(f, scipy.integrate.RK45, steps, state, times)
-    return _with_value(np.stack(states), whole)
+    found = _replayed(f, scipy.integrate.RK45, steps, state, times)
+    return _with_value(np.stack(found) if isinstance(found, list) else found, whole)

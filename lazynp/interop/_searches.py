@@ -34,14 +34,15 @@ def plain(x: Any) -> Any:
         return list(values) if isinstance(x, list) else tuple(values)
     if not isinstance(x, Array):
         return x
-    if not knowable(x._read()):
+    node = x._read()
+    if not knowable(node):
         error: Any = TypeError(
             "SciPy's searches and integrations need values, which vmap and jit hide: use them "
             "under grad, jvp, jacfwd or jacrev"
         )
         error.only_traced = True
         raise error
-    return numpy.asarray(np.stop_gradient(x))[()]
+    return numpy.asarray(np.stop_gradient(x) if is_tracer(node) else x)[()]
 
 
 def valued(function: Any) -> Any:
@@ -56,7 +57,7 @@ def _constant(x: Any) -> Any:
     return np.asarray(plain(x))
 
 
-def _order(x: Any) -> int:
+def order_of(x: Any) -> int:
     """How many derivatives are taken of this value."""
     count, node = 0, np.asarray(x)._read()
     while node is not None and is_tracer(node):
@@ -75,7 +76,7 @@ def moved(
     """
     start = np.asarray(x, float)
     miss = f(start)
-    rest, order = _constant(miss), _order(miss)
+    rest, order = _constant(miss), order_of(miss)
     of = f if of is None else of
     if order == 1:
         of = on_values(of)

@@ -1,7 +1,8 @@
-"""The first derivative of a chain of Runge-Kutta steps, of all steps together.
+"""Derivatives of a chain of Runge-Kutta steps, of all steps together.
 
-To first order, changes of the states and of the slopes obey a linear system, whose numbers are the
-Jacobians of f at all stages. So f is traced once, for all stages, and not once for each.
+States and slopes solve a system of equations. Newton's step from their values gives them the first
+derivative, and each further one another, with the same matrix: it is made of values, the Jacobians
+of f at all stages. So f is traced once in each step, for all stages.
 """
 
 from __future__ import annotations
@@ -37,12 +38,33 @@ class _Path:
     slopes: Any
     kind: Any
 
+    def of_steps(self, slopes: Any) -> Any:
+        """The slopes of the stages of each step."""
+        return slopes[:-1].reshape(self.h.size, self.kind.n_stages, -1)
+
+    def stages_of(self, states: Any, slopes: Any) -> Any:
+        """The states of the stages."""
+        a = self.kind.A
+        moved = np.matmul(a, self.of_steps(slopes)[:, : a.shape[1]])
+        inner = states[:-1, None] + self.h[:, None, None] * moved
+        return np.concatenate([inner.reshape(-1, states.shape[1]), states[-1:]])
+
+    def within(self, states: Any, slopes: Any, step: Any, weights: Any) -> Any:
+        """The states within these steps, by these weights of the slopes."""
+        h = self.h[step][:, None]
+        mean = np.matmul((h * weights[:, :-1])[:, None], self.of_steps(slopes)[step])[:, 0]
+        found = states[step] + mean
+        last = weights[:, -1:]
+        if last.any():
+            found = found + h * last * slopes[(step + 1) * self.kind.n_stages]
+        return found
+
 
 def states(f: Callable[..., Any], kind: Any, times: Any, y: Any, places: Any) -> Any:
     """The states at `places`, in the order of the steps; None where steps must be repeated."""
     count, n = len(times) - 1, y.size
     weights = _weights_within(kind, times, places)
-    if count < _FEW or weights is None or y.dtype != numpy.float64 or order_of(y) > 1:
+    if count < _FEW or weights is None or y.dtype != numpy.float64:
         return None
     size = (kind.n_stages * n) ** 2
     if count * size > _LARGE or size * n > _SLOW:
@@ -51,8 +73,15 @@ def states(f: Callable[..., Any], kind: Any, times: Any, y: Any, places: Any) ->
     found = _at_stages(f, path)
     if found is None:
         return None
-    moved, jacobians = found
-    return _states(path, y, moved, jacobians, *weights)
+    slopes, jacobians = found
+    solve = _System(path, jacobians)
+    moved = solve(y - path.states[0], slopes - path.slopes)
+    states, own = path.states + moved[0], path.slopes + moved[1]
+    for _ in range(1, max(order_of(y), order_of(slopes))):
+        slopes = vmap(f)(np.asarray(path.stage_times), path.stages_of(states, own))
+        more = solve(y - states[0], slopes - own)
+        states, own = states + more[0], own + more[1]
+    return path.within(states, own, *weights)
 
 
 def _weights_within(kind: Any, times: Any, places: Any) -> Any:
@@ -96,50 +125,46 @@ def _walked(f: Callable[..., Any], kind: Any, times: Any, y: Any) -> _Path:
 
 
 def _at_stages(f: Callable[..., Any], path: _Path) -> Any:
-    """What f's values at all stages depend on, with values 0, and the Jacobians by the state."""
+    """The slopes at all stages as f gives them there, and the Jacobians by the state."""
     try:
         traced = np.asarray(vmap(f)(np.asarray(path.stage_times), np.asarray(path.stages)))
         slopes = vmap(np.jacfwd(on_values(f), argnums=1))
         jacobians = plain(slopes(np.asarray(path.stage_times), np.asarray(path.stages)))
     except Exception:  # what it raises for all, it may not raise for one
         return None
-    if traced.dtype != numpy.float64 or order_of(traced) > 1:
+    if traced.dtype != numpy.float64:
         return None
-    values = numpy.asarray(np.stop_gradient(traced))
-    size = abs(path.slopes).max(initial=0.0)
+    values, size = plain(traced), abs(path.slopes).max(initial=0.0)
     if not numpy.allclose(values, path.slopes, rtol=1e-9, atol=1e-9 * size):
         return None  # it depends on more than its arguments
-    return traced - values, numpy.asarray(jacobians)
+    return traced - values + path.slopes, numpy.asarray(jacobians)
 
 
-def _states(path: _Path, y: Any, moved: Any, jacobians: Any, step: Any, weights: Any) -> Any:
-    """The states at places within these steps, by these weights of the slopes."""
-    count, stages, n = path.h.size, path.kind.n_stages, y.size
-    by_state, by_slopes = _stage_matrices(path, jacobians[:-1].reshape(count, stages, n, n))
-    h = path.h[:, None, None]
-    onward = numpy.eye(n) + h * numpy.einsum("s,isab->iab", path.kind.B, by_state)
-    added = h * numpy.einsum("s,isacb->iacb", path.kind.B, by_slopes).reshape(count, n, -1)
-    of_steps = moved[:-1].reshape(count, stages * n, 1)
-    change = y - plain(y)
-    changes = _propagated(onward, change, np.matmul(added, of_steps)[..., 0])
-    # within a step: from its begin on, by the slopes of its stages and that at its end
-    h, inner, last = path.h[step][:, None, None], weights[:, :-1], weights[:, -1]
-    begin = numpy.eye(n) + h * numpy.einsum("ps,psab->pab", inner, by_state[step])
-    of_slopes = h * numpy.einsum("ps,psacb->pacb", inner, by_slopes[step]).reshape(
-        -1, n, stages * n
-    )
-    found = np.matmul(begin, changes[step][..., None]) + np.matmul(of_slopes, of_steps[step])
-    slopes = numpy.append(path.slopes, numpy.zeros((stages, n)), 0)
-    own = slopes[step[:, None] * stages + numpy.arange(stages)]
-    after = (step + 1) * stages
-    values = path.states[step] + h[..., 0] * (
-        numpy.einsum("ps,psa->pa", inner, own) + last[:, None] * slopes[after]
-    )
-    if last.any():
-        share = h * last[:, None, None]
-        found = found + np.matmul(share * jacobians[after], changes[step + 1][..., None])
-        found = found + share * moved[after][..., None]
-    return found[..., 0] + values
+class _System:
+    """Newton's step: how states and slopes change, by what the equations of the first state and of
+    the slopes lack.
+    """
+
+    def __init__(self, path: _Path, jacobians: Any) -> None:
+        count, n = path.h.size, path.states.shape[1]
+        self.jacobian = jacobians[-1]
+        by_state, by_slopes = _stage_matrices(
+            path, path.of_steps(jacobians).reshape(count, -1, n, n)
+        )
+        h = path.h[:, None, None]
+        self.onward = numpy.eye(n) + h * numpy.einsum("s,isab->iab", path.kind.B, by_state)
+        added = h * numpy.einsum("s,isacb->iacb", path.kind.B, by_slopes).reshape(count, n, -1)
+        self.added = added
+        self.by_state = by_state.reshape(count, -1, n)
+        self.by_slopes = by_slopes.reshape(count, self.by_state.shape[1], -1)
+
+    def __call__(self, first: Any, lack: Any) -> tuple[Any, Any]:
+        count, n, _ = self.onward.shape
+        of_steps = lack[:-1].reshape(count, -1, 1)
+        states = _propagated(self.onward, first, np.matmul(self.added, of_steps)[..., 0])
+        inner = np.matmul(self.by_state, states[:-1, :, None]) + np.matmul(self.by_slopes, of_steps)
+        last = np.matmul(self.jacobian, states[-1]) + lack[-1]
+        return states, np.concatenate([inner.reshape(-1, n), last[None]])
 
 
 def _stage_matrices(path: _Path, jacobians: Any) -> tuple[Any, Any]:

@@ -179,9 +179,19 @@ def _student(df: Any, t: Any) -> Any:
 # -- rows ------------------------------------------------------------------------------------------
 
 
-def _struve(name: str) -> Callable[..., Any]:
-    """H'_v = H_(v-1) - v H_v / x."""
-    return lambda v, x, out: call(name, v - 1.0, x) - np.where(x == 0, 0.0, v * out / x)
+def _struve(name: str, sign: float) -> Callable[..., Any]:
+    """H'_v = H_(v-1) - v H_v / x. Near 0 by the orders v - 1 and v + 1, of order 0 by 1 only."""
+
+    def slope(v: Any, x: Any, out: Any) -> Any:
+        near = abs(x) < 1
+        small, large = np.where(near, x, 0.5), np.where(near, 1.0, x)
+        term = (small / 2) ** v * call("rgamma", v + 1.5) / ROOT_PI
+        above, none = term + sign * call(name, v + 1.0, small), v == 0
+        below = call(name, np.where(none, 0.0, v - 1.0), small)
+        by_orders = np.where(none, above, (below + above) / 2)
+        return np.where(near, by_orders, call(name, v - 1.0, large) - v * out / large)
+
+    return slope
 
 
 def _spherical(name: str, before: float, after: float) -> tuple[Partial, ...]:
@@ -271,8 +281,8 @@ ROWS: dict[str, Sequence[Partial]] = {
     ),
     "gammaincinv": (_by_shape, lambda a, y, out: 1 / gamma_density(a, out)),
     "gammainccinv": (_by_shape, lambda a, y, out: -1 / gamma_density(a, out)),
-    "struve": (None, _struve("struve")),
-    "modstruve": (None, _struve("modstruve")),
+    "struve": (None, _struve("struve", -1.0)),
+    "modstruve": (None, _struve("modstruve", 1.0)),
     "hyperu": (None, None, lambda a, b, x, out: -a * call("hyperu", a + 1.0, b + 1.0, x)),
     "kn": (None, bessel("kn", -1.0, -1.0)),
     "yn": (None, bessel("yn", 1.0, -1.0)),
@@ -372,13 +382,18 @@ def _spherical_function(name: str) -> Callable[..., Any]:
 
 
 def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
-    """The real part of Faddeeva's function; without one of the widths, the other distribution."""
+    """The real part of Faddeeva's function; without one of the widths, the other distribution, and
+    what a small sigma adds.
+    """
     x, sigma, gamma = np.broadcast_arrays(*inexact(x, sigma, gamma))
     sharp = sigma == 0
     width = np.where(sharp, 1.0, sigma)
     z = (x + 1j * gamma) / (width * math.sqrt(2))
     value = _of_complex("wofz")(z).real / (width * math.sqrt(2 * math.pi))
-    return np.where(sharp, gamma / (math.pi * (x * x + gamma * gamma)), value)[()]
+    square = np.where(sharp, x * x + gamma * gamma, 1.0)
+    lorentz = gamma / (math.pi * square)
+    added = sigma**2 * lorentz * (3 * x * x - gamma * gamma) / square**2
+    return np.where(sharp, lorentz + added, value)[()]
 
 
 def _hankel(sign: complex) -> Callable[..., Any]:

@@ -73,6 +73,19 @@ TABLE: dict[str, tuple[Callable[[Any], Any], float, Sequence[float | None]]] = {
     "i1 at 0": (sp.i1, 0.0, [0.5, 0, 0.375, 0, 0.3125]),
     "i1 near 0": (sp.i1, 1e-9, [0.5, 0, 0.375, 0, 0.3125]),
     "i1e at 0": (sp.i1e, 0.0, [0.5, 0]),
+    "struve of order 0 at 0": (
+        lambda x: sp.struve(0, x), 0.0, [2 / math.pi, 0, -4 / math.pi / 3, 0, 240 / 225 / math.pi],
+    ),
+    "struve of order 1 at 0": (lambda x: sp.struve(1, x), 0.0, [0, 4 / math.pi / 3, 0]),
+    "struve of order 2 at 0": (lambda x: sp.struve(2.0, x), 0.0, [0, 0, 0.8 / math.pi]),
+    "modstruve of order 0 at 0": (
+        lambda x: sp.modstruve(0, x), 0.0, [2 / math.pi, 0, 4 / math.pi / 3],
+    ),
+    "modstruve of order 1 at 0": (lambda x: sp.modstruve(1, x), 0.0, [0, 4 / math.pi / 3, 0]),
+    "voigt_profile by sigma at 0": (
+        lambda s: sp.voigt_profile(0.5, s, 0.8), 0.0,
+        [0, 0.8 / math.pi * (6 * 0.25 - 2 * 0.64) / 0.89**3],
+    ),
     "ber at 0": (sp.ber, 0.0, [0, 0, 0, -0.375, 0]),
     "bei at 0": (sp.bei, 0.0, [0, 0.5, 0, 0, 0]),
     "berp at 0": (sp.berp, 0.0, [0, 0, -0.375]),

@@ -275,9 +275,7 @@ ROWS: dict[str, Sequence[Partial]] = {
     "jv": (None, bessel("jv", 1.0, -1.0)),
     "yv": (None, bessel("yv", 1.0, -1.0)),
     "iv": (None, bessel("iv", 1.0, 1.0)),
-    "kv": (None, bessel("kv", -1.0, -1.0)),
     "ive": (None, lambda v, x, out: bessel("ive", 1.0, 1.0)(v, x, out) - np.sign(x) * out),
-    "kve": (None, lambda v, x, out: bessel("kve", -1.0, -1.0)(v, x, out) + out),
     "k0e": (lambda x, out: out - call("k1e", x),),
     "k1e": (lambda x, out: out - call("k0e", x) - out / x,),
     "huber": (

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 import lazynp as np
-from lazynp.interop import _special
+from lazynp.interop import _orders, _special
 from lazynp.interop._calls import inexact, refuse
 from lazynp.interop._incomplete import BY_A, BY_B
 from lazynp.interop._special import (
@@ -454,7 +454,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: _spherical_function(name)
     for name in ("spherical_jn", "spherical_yn", "spherical_in", "spherical_kn")
 }
-_special.ROWS.update(ROWS)
+_special.ROWS.update(ROWS | _orders.ROWS)
 UFUNCS: dict[str, Callable[..., Any]] = (
     {name: _special.function(name) for name in _special.ROWS if name.isidentifier()}
     | {"bdtr": _special.bdtr}

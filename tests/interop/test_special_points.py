@@ -86,6 +86,17 @@ TABLE: dict[str, tuple[Callable[[Any], Any], float, Sequence[float | None]]] = {
         lambda s: sp.voigt_profile(0.5, s, 0.8), 0.0,
         [0, 0.8 / math.pi * (6 * 0.25 - 2 * 0.64) / 0.89**3],
     ),
+    "kv by order 1/2": (
+        lambda v: sp.kv(v, Z), 0.5, [math.sqrt(math.pi / (2 * Z)) / E * sp.exp1(2 * Z)],
+    ),
+    "kv by order": (  # values of mpmath's
+        lambda v: sp.kv(v, 0.7), 1.3,
+        [1.5988556394833062, 2.804420780699039, 5.025307191666791, 10.341016376422917],
+    ),
+    "kv by order 0": (lambda v: sp.kv(v, 3.0), 0.0, [0, 0.010118715333460433, 0]),
+    "kve by order": (
+        lambda v: sp.kve(v, 60.0), -2.5, [-0.007024512997562155, 0.0030984571138683806],
+    ),
     "ber at 0": (sp.ber, 0.0, [0, 0, 0, -0.375, 0]),
     "bei at 0": (sp.bei, 0.0, [0, 0.5, 0, 0, 0]),
     "berp at 0": (sp.berp, 0.0, [0, 0, -0.375]),
@@ -195,3 +206,17 @@ def test_slopes_of_error_functions_far_from_0(x: float) -> None:
     ):  # fmt: skip
         numpy.testing.assert_allclose(float(grad(f)(x)), -size * u * first, rtol=1e-8)
         numpy.testing.assert_allclose(float(grad(grad(f))(x)), 2 * size * u / x * second, rtol=1e-7)
+
+
+def test_bessel_functions_by_order_and_place() -> None:
+    """The derivative by the order of Bessel's equation: x^2 K'' + x K' - (x^2 + v^2) K = 0."""
+    v, x = 1.3, 0.7
+    by_order = grad(sp.kv)
+    once, twice = grad(by_order, 1), grad(grad(by_order, 1), 1)
+    left = x * x * twice(v, x) + x * once(v, x) - (x * x + v * v) * by_order(v, x)
+    _close(left, 2 * v * sp.kv(v, x))
+    _close(grad(grad(sp.kv, 1), 0)(v, x), once(v, x))
+    _close(grad(sp.kve)(v, x), math.exp(x) * by_order(v, x))
+    assert numpy.isnan(by_order(1.0, -1.0)) and float(by_order(1.0, numpy.inf)) == 0.0
+    with pytest.raises(TypeError, match="no derivative by argument 0"):
+        jvp(lambda v: sp.jv(v, 0.7), (1.3,), (1.0,))

@@ -6,6 +6,7 @@ distribution. Its derivative by nc is half the difference of those with a + 1 an
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -69,7 +70,18 @@ def _log_density_by(kind: str, shape: str) -> Sequence[Partial]:
         y = args[-2]
         return (1 / y if shape == "a" else -1 / (1 - y)) + args[0] / y * moved(*args)
 
-    return (moved, *[None] * len(_shapes(kind)), by_y)
+    return (moved, *_further(kind, which), by_y)
+
+
+def _further(kind: str, which: str) -> list[Partial]:
+    """The second derivatives by the shapes: those have no further ones."""
+    names = [f"{kind}-" + _sorted(which + s) for s in _shapes(kind)]
+    return [lambda *args, name=name: call(name, *args[:-1]) for name in names]
+
+
+def _sorted(which: str) -> str:
+    begin, _, shapes = which.rpartition("-")
+    return f"{begin}-{''.join(sorted(shapes))}"
 
 
 def _cumulative_rows(kind: str, upper: bool) -> Sequence[Partial]:
@@ -87,7 +99,7 @@ def _cumulative_rows(kind: str, upper: bool) -> Sequence[Partial]:
 def _cumulative_by(kind: str, shape: str) -> Sequence[Partial]:
     return (
         lambda *args: (_next(kind, f"cdf-by-{shape}", *args[:-1]) - args[-1]) / 2,
-        *[None] * len(_shapes(kind)),
+        *_further(kind, f"cdf-by-{shape}"),
         lambda *args: _density(kind, *args[:-1]) * call(f"{kind}-log-pdf-by-{shape}", *args[:-1]),
     )
 
@@ -98,10 +110,17 @@ def _rows(kind: str) -> dict[str, Sequence[Partial]]:
         | {f"{kind}-{f}": _cumulative_rows(kind, f == "sf") for f in ("cdf", "sf")}
         | {f"{kind}-log-pdf-by-{s}": _log_density_by(kind, s) for s in _shapes(kind)}
         | {f"{kind}-cdf-by-{s}": _cumulative_by(kind, s) for s in _shapes(kind)}
+        | {
+            f"{kind}-{f}-by-{''.join(s)}": [None] * (2 + len(_shapes(kind)))
+            for f in ("cdf", "log-pdf")
+            for s in itertools.combinations_with_replacement(_shapes(kind), 2)
+        }
     )
 
 
 # -- the noncentral t, Landau, Tukey ---------------------------------------------------------------
+
+_BY_DF, _TWICE_BY_DF = "student-moment-by-df", "student-moment-twice-by-df"
 
 
 def _student(name: str, by_x: Callable[..., Any], by_nc: Callable[..., Any]) -> dict[str, Any]:
@@ -110,9 +129,8 @@ def _student(name: str, by_x: Callable[..., Any], by_nc: Callable[..., Any]) -> 
 
 
 def call_by_df(name: str) -> Partial:
-    return (
-        None if "by-df" in name else lambda m, x, df, nc, out: call(f"{name}-by-df", m, x, df, nc)
-    )
+    further = {"student-moment": _BY_DF, _BY_DF: _TWICE_BY_DF}.get(name)
+    return None if further is None else lambda m, x, df, nc, out: call(further, m, x, df, nc)
 
 
 def _moment_by_x(name: str) -> Callable[..., Any]:
@@ -159,27 +177,34 @@ def _tukey_by_lam(x: Any, lam: Any, out: Any) -> Any:
 _special.OWN |= mixtures.GAMMA | mixtures.BETA
 _special.OWN |= {
     "student-moment": mixtures.student_moment,
-    "student-moment-by-df": mixtures.student_moment_by_df,
-    "student-cdf-by-df": mixtures.student_by_df,
+    _BY_DF: mixtures.student_moment_by_df(1),
+    _TWICE_BY_DF: mixtures.student_moment_by_df(2),
+    "student-cdf-by-df": mixtures.student_by_df(1),
+    "student-cdf-twice-by-df": mixtures.student_by_df(2),
     "student-cdf": lambda x, df, nc: scipy.special.nctdtr(df, nc, x),
     "student-sf": _of_law("nct", "sf"),
     "landau": mixtures.landau,
     "landau-cdf": _of_law("landau", "cdf"),
     "landau-sf": _of_law("landau", "sf"),
 }
-_BY_DF = "student-moment-by-df"
 _special.ROWS.update(
     _rows("gammas")
     | _rows("betas")
     | _student("student-moment", _moment_by_x, _moment_by_nc)
     | _student(_BY_DF, _moment_by_x, _moment_by_nc)
+    | _student(_TWICE_BY_DF, _moment_by_x, _moment_by_nc)
     | {
         "student-cdf": _student_cumulative(1.0),
         "student-sf": _student_cumulative(-1.0),
         "student-cdf-by-df": (
             lambda x, df, nc, out: _moment(1.0, x, df, nc, name=_BY_DF),
-            None,
+            lambda x, df, nc, out: call("student-cdf-twice-by-df", x, df, nc),
             lambda x, df, nc, out: -_moment(0.0, x, df, nc, name=_BY_DF),
+        ),
+        "student-cdf-twice-by-df": (
+            lambda x, df, nc, out: _moment(1.0, x, df, nc, name=_TWICE_BY_DF),
+            None,
+            lambda x, df, nc, out: -_moment(0.0, x, df, nc, name=_TWICE_BY_DF),
         ),
         "landau": (None, lambda n, x, out: call("landau", n + 1.0, x)),
         "landau-cdf": (lambda x, out: _landau(x),),

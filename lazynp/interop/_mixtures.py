@@ -12,8 +12,8 @@ import numpy
 import scipy
 
 from lazynp.interop import _special
-from lazynp.interop._special_more import BY_A, BY_B
-from lazynp.primitives.elementwise_incomplete_host import slope as gamma_by_shape
+from lazynp.interop._incomplete import by
+from lazynp.primitives.elementwise_incomplete_host import slope as gamma_by_shape, slopes
 
 _log_two_pi = math.log(2 * math.pi)
 
@@ -52,18 +52,23 @@ def mixed(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def mixed_logarithm(log_density: Callable[..., Any], slope: Callable[..., Any] | None) -> Any:
-    """The logarithm of the mean density; with `slope`, its derivative by a parameter, by that of
-    the logarithms.
+def mixed_logarithm(log_density: Callable[..., Any], *slopes: Callable[..., Any]) -> Any:
+    """The logarithm of the mean density; with a slope, its derivative by a parameter, by that of
+    the logarithms. With three, the second one: by both parameters, and that of the slopes.
     """
 
     def function(nc: Any, *given: Any) -> Any:
         j, logs, (a, *rest) = _weights(nc, list(given))
         terms = logs + log_density(a + j, *rest)
         total = scipy.special.logsumexp(terms, axis=0)
-        if slope is None:
+        if not slopes:
             return total
-        return (numpy.exp(terms - total) * slope(a + j, *rest)).sum(axis=0)
+        weights = numpy.exp(terms - total)
+        means = [(weights * slope(a + j, *rest)).sum(axis=0) for slope in slopes]
+        if len(means) == 1:
+            return means[0]
+        first, second = (slope(a + j, *rest) for slope in slopes[:2])
+        return (weights * (first - means[0]) * (second - means[1])).sum(axis=0) + means[2]
 
     return function
 
@@ -72,26 +77,53 @@ def _psi(x: Any) -> Any:
     return scipy.special.digamma(x)
 
 
+def _trigamma(x: Any) -> Any:
+    return scipy.special.polygamma(1, x)
+
+
+def _gamma_by_a(a: Any, y: Any) -> Any:
+    return numpy.log(y) - _psi(a)
+
+
+def _beta_by_a(a: Any, b: Any, y: Any) -> Any:
+    return numpy.log(y) - _psi(a) + _psi(a + b)
+
+
+def _beta_by_b(a: Any, b: Any, y: Any) -> Any:
+    return numpy.log1p(-y) - _psi(b) + _psi(a + b)
+
+
+def _beta_twice(which: int | None) -> Callable[..., Any]:
+    return lambda *args: (
+        _trigamma(args[0] + args[1]) - (0.0 if which is None else _trigamma(args[which]))
+    )
+
+
 GAMMA: dict[str, Callable[..., Any]] = {
     "gammas-cdf": mixed(lambda a, y: scipy.special.gammainc(a, y)),
     "gammas-sf": mixed(lambda a, y: scipy.special.gammaincc(a, y)),
     "gammas-cdf-by-a": mixed(gamma_by_shape),
-    "gammas-log-pdf": mixed_logarithm(_log_gamma, None),
-    "gammas-log-pdf-by-a": mixed_logarithm(_log_gamma, lambda a, y: numpy.log(y) - _psi(a)),
+    "gammas-cdf-by-aa": mixed(slopes(2)),
+    "gammas-log-pdf": mixed_logarithm(_log_gamma),
+    "gammas-log-pdf-by-a": mixed_logarithm(_log_gamma, _gamma_by_a),
+    "gammas-log-pdf-by-aa": mixed_logarithm(
+        _log_gamma, _gamma_by_a, _gamma_by_a, lambda a, y: -_trigamma(a)
+    ),
 }
+_BETA_BY = {"a": _beta_by_a, "b": _beta_by_b}
 BETA: dict[str, Callable[..., Any]] = {
     "betas-cdf": mixed(lambda a, b, y: scipy.special.betainc(a, b, y)),
     "betas-sf": mixed(lambda a, b, y: scipy.special.betaincc(a, b, y)),
-    "betas-cdf-by-a": mixed(_special.OWN[BY_A]),
-    "betas-cdf-by-b": mixed(_special.OWN[BY_B]),
-    "betas-log-pdf": mixed_logarithm(_log_beta, None),
-    "betas-log-pdf-by-a": mixed_logarithm(
-        _log_beta, lambda a, b, y: numpy.log(y) - _psi(a) + _psi(a + b)
-    ),
-    "betas-log-pdf-by-b": mixed_logarithm(
-        _log_beta, lambda a, b, y: numpy.log1p(-y) - _psi(b) + _psi(a + b)
-    ),
+    "betas-log-pdf": mixed_logarithm(_log_beta),
 }
+for _name, _i, _j, _which in (("aa", 2, 0, 0), ("ab", 1, 1, None), ("bb", 0, 2, 1)):
+    BETA[f"betas-cdf-by-{_name}"] = mixed(_special.OWN[by(_i, _j)])
+    BETA[f"betas-log-pdf-by-{_name}"] = mixed_logarithm(
+        _log_beta, _BETA_BY[_name[0]], _BETA_BY[_name[1]], _beta_twice(_which)
+    )
+for _name, _i, _j in (("a", 1, 0), ("b", 0, 1)):
+    BETA[f"betas-cdf-by-{_name}"] = mixed(_special.OWN[by(_i, _j)])
+    BETA[f"betas-log-pdf-by-{_name}"] = mixed_logarithm(_log_beta, _BETA_BY[_name])
 
 # -- integrals over the length s of a vector of df numbers -----------------------------------------
 # The noncentral t is (z + nc) / s. With s = exp(u), sums over u at equal distances converge like
@@ -155,20 +187,35 @@ def _length_by_df(u: Any, df: Any) -> Any:
     return (numpy.log(df / 2) + 1 - _psi(df / 2) - numpy.exp(2 * u)) / 2 + u
 
 
-def student_moment_by_df(m: Any, x: Any, df: Any, nc: Any) -> Any:
-    m, x, df, nc = numpy.broadcast_arrays(m, x, df, nc)
-    u, exponents, distance = _student_places(m, x, df, nc)
-    return (numpy.exp(exponents) * _length_by_df(u, df)).sum(axis=0) * distance
+def _twice_by_df(u: Any, df: Any) -> Any:
+    """The second derivative of the density of s, over it."""
+    return _length_by_df(u, df) ** 2 + (1 / df - _trigamma(df / 2) / 2) / 2
 
 
-def student_by_df(x: Any, df: Any, nc: Any) -> Any:
+_BY_DF = (_length_by_df, _twice_by_df)
+
+
+def student_moment_by_df(times: int) -> Callable[..., Any]:
+    def function(m: Any, x: Any, df: Any, nc: Any) -> Any:
+        m, x, df, nc = numpy.broadcast_arrays(m, x, df, nc)
+        u, exponents, distance = _student_places(m, x, df, nc)
+        return (numpy.exp(exponents) * _BY_DF[times - 1](u, df)).sum(axis=0) * distance
+
+    return function
+
+
+def student_by_df(times: int) -> Callable[..., Any]:
     """Of the distribution function, the mean of Phi(x s - nc)."""
-    x, df, nc = numpy.broadcast_arrays(x, df, nc)
-    ends = _range(lambda u: _log_length(u, df), numpy.zeros_like(df), (-0.1, 0.1))
-    step = 1 / (3 * numpy.sqrt(2 * df + nc * nc + 1))
-    u, distance = _places(ends, step)
-    weights = numpy.exp(_log_length(u, df)) * _length_by_df(u, df)
-    return (weights * scipy.special.ndtr(x * numpy.exp(u) - nc)).sum(axis=0) * distance
+
+    def function(x: Any, df: Any, nc: Any) -> Any:
+        x, df, nc = numpy.broadcast_arrays(x, df, nc)
+        ends = _range(lambda u: _log_length(u, df), numpy.zeros_like(df), (-0.1, 0.1))
+        step = 1 / (3 * numpy.sqrt(2 * df + nc * nc + 1))
+        u, distance = _places(ends, step)
+        weights = numpy.exp(_log_length(u, df)) * _BY_DF[times - 1](u, df)
+        return (weights * scipy.special.ndtr(x * numpy.exp(u) - nc)).sum(axis=0) * distance
+
+    return function
 
 
 # -- Landau's distribution -------------------------------------------------------------------------

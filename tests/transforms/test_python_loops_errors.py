@@ -427,3 +427,71 @@ def test_ints_beyond_64_bits_in_unrolled_loops(function: Any, args: Any, loops: 
         assert int(jitted(*args)) == function(*args)
     except OverflowError:
         assert args in [(66, 33), (60, 30), (2**40, 50), (1, 70), (1, 63), (3, 8)]
+
+
+def _crc(data: Any) -> Any:
+    crc = 0xFFFF
+    for byte in data:
+        crc ^= int(byte) << 8
+        for _ in range(8):
+            if crc & 0x8000:
+                crc = (crc << 1) ^ 0x1021
+            else:
+                crc = crc << 1
+            crc &= 0xFFFF
+    return crc
+
+
+def _digits(data: Any) -> Any:
+    number = 0
+    for byte in data:
+        number = (number << 3) | int(byte) & 7
+    return number
+
+
+def _halves(data: Any) -> Any:
+    total = 0.0
+    for k in range(len(data)):
+        total += float(data[k]) / 2**k
+    return total
+
+
+def _square_of_each(data: Any) -> Any:
+    state = 7
+    for byte in data:
+        state = (state**2 + int(byte)) % 10007
+    return state
+
+
+@pytest.mark.parametrize("function", [_crc, _digits, _halves, _square_of_each])
+@pytest.mark.parametrize("count", [0, 5, 21, 30, 200])
+def test_shifts_and_powers_of_ints_in_loops(function: Any, count: int) -> None:
+    """A number that a loop carries may be shifted by a constant; where it overflows, the call
+    raises.
+    """
+    data = (numpy.arange(count) * 37 % 251 + 4).astype(numpy.uint8)
+    want = function(data)
+    if isinstance(want, int) and want >= 2**63:
+        with pytest.raises(OverflowError, match="more than 64 bits"):
+            np.jit(function)(np.array(data))
+    else:
+        assert np.jit(function)(np.array(data)) == want
+
+
+@pytest.mark.parametrize("shift", [0, 1, 5, 31, 62, 63])
+def test_a_shift_raises_exactly_beyond_64_bits(shift: int) -> None:
+    @np.jit
+    def shifted(a):
+        if a != 12345:
+            a = a << shift
+        return a
+
+    for start in (0, 1, -1, 3, -3, 2 ** (63 - shift) - 1, -(2 ** (63 - shift))):
+        for a in (start - 1, start, start + 1):
+            if not -(2**63) <= a < 2**63:
+                continue
+            if -(2**63) <= a << shift < 2**63:
+                assert int(shifted(a)) == a << shift
+            else:
+                with pytest.raises(OverflowError, match="more than 64 bits"):
+                    shifted(a)

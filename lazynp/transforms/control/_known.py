@@ -250,19 +250,28 @@ def _checked(name: str, a: Any, b: Any, line: int) -> Any:
     elif name == "Mult" or 0 <= q[0] <= q[1] < 64:
         if max(abs(plain(x, y)) for x in p for y in q) < _LARGE:
             return plain(a, b)
-    if session.depth and (name in ("Pow", "LShift") or session.exact):
+    # without the loop, `2**k` of a k that it counts is an int of any size
+    if session.depth and (session.exact or name in ("Pow", "LShift") and type(b) is not int):
         raise CannotStage(f"line {line}: an int that may have more than 64 bits")
-    if name == "LShift":
-        if q[0] < 0:
-            check_later(elementwise.less(b, 0), ValueError, "negative shift count")
-        out, estimate = plain(a, b), _real(a) * 2.0 ** _real(b)
-    else:
-        out, estimate = plain(a, b), plain(_real(a), _real(b))
+    if name == "LShift" and q[0] < 0:
+        check_later(elementwise.less(b, 0), ValueError, "negative shift count")
     check_later(
-        elementwise.greater_equal(elementwise.absolute(estimate), float(_LARGE)), OverflowError,
+        _exceeds(name, a, b), OverflowError,
         f"line {line}: an int of more than 64 bits; write a float, or make the argument static",
     )  # fmt: skip
-    return out
+    return plain(a, b)
+
+
+def _exceeds(name: str, a: Any, b: Any) -> Any:
+    """Whether the result has more than 64 bits."""
+    if name != "LShift":
+        estimate = _PLAIN[name](_real(a), _real(b))
+    elif type(b) is int and 0 <= b < 64:  # by integers, since hashes shift in each round
+        low, high = -_LARGE >> b, _LARGE - 1 >> b
+        return elementwise.logical_or(elementwise.less(a, low), elementwise.greater(a, high))
+    else:
+        estimate = _real(a) * 2.0 ** _real(b)
+    return elementwise.greater_equal(elementwise.absolute(estimate), float(_LARGE))
 
 
 def _interval(x: Any) -> Interval:

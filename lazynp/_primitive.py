@@ -109,6 +109,6 @@ class Primitive:
 
 def raise_found(found: Array, failures: Sequence[Failure]) -> None:
     """Raise what the checks of a call found, if anything: see `primitives.checks`."""
-    which, value = host_value(found._read())
+    which, *values = host_value(found._read())
     if which:
-        raise failures[which - 1].error(value)
+        raise failures[which - 1].error(*values)

@@ -1,14 +1,14 @@
 """check: a data-dependent error in a traced function.
 
 A traced function has no values, so it cannot raise. It records a check instead. The operand *found*
-says which failure occurred, counted from 1 (0: none), and the value at fault. A check has no
-result. Interpreters repeat it, one check for all examples. The outermost call of the program
-*discharges* its checks: their findings become one more result of the program. That result is the
-first failure in program order; branches not taken and rounds not run do not count. The call reads
-it at once.
+says which failure occurred, counted from 1 (0: none), and the values at fault, at least one. A
+check has no result. Interpreters repeat it, one check for all examples. The outermost call of the
+program *discharges* its checks: their findings become one more result of the program. That result
+is the first failure in program order; branches not taken and rounds not run do not count. The call
+reads it at once.
 
 Further operands, if there are any, are what the finding was reduced from: for each place, whether
-it is at fault, and the value there. Then devices that share a program need not agree on the
+it is at fault, and the values there. Then devices that share a program need not agree on the
 finding.
 """
 
@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
-from lazynp._errors import Failure
+from lazynp._errors import Failure, Model
 from lazynp._extents import known_empty
+from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from lazynp._recorder import user_position
@@ -29,7 +30,6 @@ from lazynp._sizes import is_size
 from lazynp.primitives import elementwise, reduction, shaping
 
 _INT = np.dtype(np.int64)
-FOUND = aval_of((2,), _INT)
 
 
 def _check_abstract(
@@ -41,9 +41,9 @@ def _check_abstract(
 def _check_reference(
     found: Any, *bad: Any, failures: tuple[Failure, ...], effect: bool
 ) -> tuple[()]:
-    which, value = found
+    which, *values = found
     if which:
-        raise failures[which - 1].error(value)
+        raise failures[which - 1].error(*values)
     return ()
 
 
@@ -89,8 +89,20 @@ def check_later(
     for told in observers:
         kind, message = told(kind, message)
     failure = Failure(kind, message, position(*user_position()), size, value is not None)
-    places = (bad,) if value is None else (bad, value)
-    check(_found(bad, value), *places, failures=(failure,), effect=True)
+    values = () if value is None else (value,)
+    check(_found(bad, values), bad, *values, failures=(failure,), effect=True)
+
+
+def check_like(bad: Any, model: Model, message: str, values: Sequence[Any]) -> None:
+    """Record that the program must raise an exception of this model if `bad` is true. message: for
+    the observers. values: which it shows, integers of 64 bits.
+    """
+    kind: Any = model.kind
+    for told in observers:
+        kind, message = told(kind, message)
+    found = model if kind is model.kind else None
+    failure = Failure(kind, message, position(*user_position()), None, False, found)
+    check(_found(bad, values), bad, *values, failures=(failure,), effect=True)
 
 
 def _never_empty(x: Any) -> Any:
@@ -99,19 +111,18 @@ def _never_empty(x: Any) -> Any:
     return shaping.concatenate(flat, shaping.full(0, shape=(1,), dtype=x.dtype), axis=0)
 
 
-def _found(bad: Any, value: Any) -> Any:
+def _found(bad: Any, values: Sequence[Any]) -> Any:
     n = bad.size
     which, place = bad, None
     if bad.ndim:
         i = _first(shaping.reshape(bad, shape=(n,)))
         which, place = elementwise.less(i, n), elementwise.minimum(i, n - 1)
     which = shaping.reshape(elementwise.convert(which, dtype=_INT), shape=(1,))
-    if value is None:
-        at_fault = shaping.full(0, shape=(1,), dtype=_INT)
-    else:
+    parts = [which]
+    for value in values:
         flat = shaping.reshape(elementwise.convert(value, dtype=_INT), shape=(n, 1))
-        at_fault = _element(flat, 0 if place is None else place)
-    return shaping.concatenate(which, at_fault, axis=0)
+        parts.append(_element(flat, 0 if place is None else place))
+    return widened(shaping.concatenate(*parts, axis=0) if values else which, 2)
 
 
 def _first(bad: Any) -> Any:
@@ -133,8 +144,19 @@ def _column(x: Any, i: int) -> Any:
 # -- what was found, in a program ------------------------------------------------------------------
 
 
-def nothing() -> Any:
-    return shaping.full(0, shape=(2,), dtype=_INT)
+def nothing(width: int = 2) -> Any:
+    return shaping.full(0, shape=(width,), dtype=_INT)
+
+
+def type_of(*jaxprs: Jaxpr) -> Aval:
+    """The type of what any of these finds, which is its last result."""
+    return aval_of((max(j.outputs[-1].aval.shape[0] for j in jaxprs),), _INT)
+
+
+def widened(found: Any, width: int) -> Any:
+    """The finding beside others that may show more values."""
+    more = width - found.shape[0]
+    return shaping.concatenate(found, nothing(more), axis=0) if more > 0 else found
 
 
 def any_found(found: Any) -> Any:
@@ -143,16 +165,13 @@ def any_found(found: Any) -> Any:
 
 def earlier(first: Any, second: Any) -> Any:
     """The first finding if there is one, else the second."""
-    return elementwise.select(any_found(first), first, second)
+    width = max(first.shape[0], second.shape[0])
+    return elementwise.select(any_found(first), widened(first, width), widened(second, width))
 
 
 def renumbered(found: Any, shift: int) -> Any:
     """Shift the failure numbers so that they count from `shift + 1`."""
     if not shift:
         return found
-    return elementwise.select(any_found(found), elementwise.add(found, _moved(shift)), found)
-
-
-def _moved(shift: int) -> Any:
-    first = shaping.full(shift, shape=(1,), dtype=_INT)
-    return shaping.concatenate(first, shaping.full(0, shape=(1,), dtype=_INT), axis=0)
+    moved = widened(shaping.full(shift, shape=(1,), dtype=_INT), found.shape[0])
+    return elementwise.select(any_found(found), elementwise.add(found, moved), found)

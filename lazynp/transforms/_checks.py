@@ -5,6 +5,7 @@ See `primitives.checks`. The rule `discharge` of each primitive with jaxprs says
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from lazynp._memo import cached
 from lazynp._placed import placed_in
 from lazynp._primitive import Primitive
 from lazynp._recorder import local
-from lazynp.primitives.checks import check, earlier, nothing, renumbered
+from lazynp.primitives.checks import check, earlier, nothing, renumbered, type_of, widened
 from lazynp.primitives.elementwise import select
 from lazynp.transforms._stage import batch_jaxpr, run_jaxpr, stage_closed
 from lazynp.transforms._vmap import flagged
@@ -82,6 +83,19 @@ def _discharged(
     return made, tuple(failures), tuple(numbers)
 
 
+def alike(jaxprs: Sequence[Jaxpr]) -> list[Jaxpr]:
+    """Such jaxprs with findings of one type."""
+    width = type_of(*jaxprs).shape[0]
+
+    def run(jaxpr: Jaxpr, xs: list[Array]) -> list[Array]:
+        *outs, found = run_jaxpr(jaxpr, xs)
+        return [*outs, widened(found, width)]
+
+    if all(j.outputs[-1].aval.shape == (width,) for j in jaxprs):
+        return list(jaxprs)
+    return [stage_closed(functools.partial(run, j), j.in_avals) for j in jaxprs]
+
+
 def apart(jaxpr: Jaxpr) -> Jaxpr:
     """The jaxpr as it runs on several devices of this process: see `discharge_call`."""
     return _discharged(jaxpr, 0, True)[0]
@@ -119,17 +133,17 @@ def _discharged_apart(primitive: Any, operands: Any, jaxpr: Jaxpr, params: dict[
     results = primitive(*operands, jaxpr=inner, **params)
     count = len(jaxpr.outputs)
     found, places = results[count], iter(results[count + 1 :])
-    which, value = host_value(found._read())
+    which, *values = host_value(found._read())
     for number, each in numbers:
-        bad, *values = [next(places) for _ in range(each)]
+        bad, *shown = [next(places) for _ in range(each)]
         at_fault = None if 0 < which < number else np.asarray(host_value(bad._read()))
         if at_fault is not None and at_fault.any():
-            which, value = number, 0
-            for x in values:
-                there = np.broadcast_to(host_value(x._read()), at_fault.shape)
-                value = there[at_fault].flat[0]
+            which, values = number, [0]
+            if shown:
+                there = [np.broadcast_to(host_value(x._read()), at_fault.shape) for x in shown]
+                values = [x[at_fault].flat[0] for x in there]
     if which:
-        raise failures[which - 1].error(value)
+        raise failures[which - 1].error(*values)
     return results[:count], nothing(), failures
 
 
@@ -207,7 +221,7 @@ def _guarded_part(part: Jaxpr) -> Jaxpr:
     def run(xs: list[Array]) -> list[Array]:
         whole, failures = discharged(inner, 0)
         *outs, found = run_jaxpr(whole, xs)
-        check(select(xs[-1], found, nothing()), failures=failures, effect=True)
+        check(select(xs[-1], found, nothing(found.shape[0])), failures=failures, effect=True)
         return outs
 
     return stage_closed(run, inner.in_avals)

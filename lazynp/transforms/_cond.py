@@ -31,6 +31,7 @@ from lazynp.transforms._branches import (
 )
 from lazynp.transforms._call import joined, moving_flags, present
 from lazynp.transforms._checks import (
+    alike,
     batch_discharged,
     discharged,
     guarded,
@@ -275,7 +276,7 @@ def _discharge(operands: Sequence[Array], first: int, *, branches: Branches) -> 
         inner, more = discharged(branch, first + len(failures))
         made.append(inner)
         failures += more
-    *outs, found = cond_call(*operands, branches=tuple(made))
+    *outs, found = cond_call(*operands, branches=tuple(alike(made)))
     return outs, found, failures
 
 

@@ -17,7 +17,7 @@ from lazynp._interpreter import eval_reference
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from lazynp._primitive import Missing, Primitive
 from lazynp.primitives import elementwise, reduction, shaping
-from lazynp.primitives.checks import FOUND, any_found, earlier
+from lazynp.primitives.checks import any_found, earlier, type_of, widened
 from lazynp.transforms._call import joined, moving_flags, present
 from lazynp.transforms._checks import batch_discharged, discharged, guarded, has_checks
 from lazynp.transforms._cond import select_examples
@@ -256,9 +256,10 @@ def _discharge(
         return [elementwise.logical_and(going, elementwise.logical_not(any_found(xs[-1])))]
 
     _, start = run_jaxpr(test, operands)
-    avals = [*body.in_avals, FOUND]
+    found = type_of(test, inner)
+    avals = [*body.in_avals, found]
     *outs, found = while_call(
-        *operands, start,
+        *operands, widened(start, found.shape[0]),
         cond=stage_closed(run_test, avals), body=stage_closed(run_body, avals), consts=consts,
         count=count, place=place,
     )  # fmt: skip

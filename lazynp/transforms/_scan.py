@@ -19,7 +19,7 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._memo import cached
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import shaping
-from lazynp.primitives.checks import FOUND, earlier, nothing
+from lazynp.primitives.checks import earlier, nothing, type_of
 from lazynp.transforms._call import joined, moving_flags, present
 from lazynp.transforms._checks import discharged
 from lazynp.transforms._stack import zeros
@@ -310,9 +310,10 @@ def _discharge(operands: Sequence[Array], first: int, *, jaxpr: Jaxpr, consts: i
         *outs, now = run_jaxpr(inner, [*xs[:n], *xs[n + 1 :]])
         return [*outs[:carry], earlier(xs[n], now), *outs[carry:]]
 
-    body = stage_closed(run, [*jaxpr.in_avals[:n], FOUND, *jaxpr.in_avals[n:]])
+    found = type_of(inner)
+    body = stage_closed(run, [*jaxpr.in_avals[:n], found, *jaxpr.in_avals[n:]])
     outs = scan_call(
-        *operands[:n], nothing(), *operands[n:],
+        *operands[:n], nothing(found.shape[0]), *operands[n:],
         jaxpr=body, consts=consts, carry=carry + 1, **params,
     )  # fmt: skip
     return [*outs[:carry], *outs[carry + 1 :]], outs[carry], failures

@@ -1037,3 +1037,15 @@ def asserted(x):
     except:  # noqa: E722
         y = -x
     return y
+
+
+def _asserted_elements(x):
+    u = np.arange(8.0) - 6 * x
+    for k, v in enumerate(u):
+        assert v < 0, f"u[{k}] = {v} of {len(u)}"
+    return u
+
+
+def _asserted_at_once(x):
+    assert x < 0, (x, "%.1f" % x)  # noqa: UP031
+    return x

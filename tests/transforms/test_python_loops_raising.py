@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from tests.transforms.loop_kernels import asserted
+from tests.transforms.loop_kernels import _asserted_at_once, _asserted_elements, asserted
 
 
 class Refused(ValueError):
@@ -306,3 +306,172 @@ def test_a_handler_does_not_get_what_tracing_raises(f: Any) -> None:
     """Python would not be there, or would not raise it."""
     with pytest.raises(TypeError):
         np.jit(f)(np.array(-2.0))
+
+
+# -- what exceptions hold --------------------------------------------------------------------------
+
+
+class Coded(Exception):
+    def __init__(self, code, *, why):
+        super().__init__("coded", why)
+        self.code = code
+
+
+def with_its_own_constructor(x):
+    if x > 0:
+        raise Coded(x + 1, why="large")
+    return x
+
+
+def with_a_number(x):
+    if x > 0:
+        raise KeyError(int(x))
+    return x
+
+
+def with_a_name(x):
+    if x > 0:
+        raise KeyError("name")
+    return x
+
+
+def of_the_system(x):
+    if x > 0:
+        raise OSError(2, "gone", "file.txt")
+    return x
+
+
+def with_several_arguments(x):
+    if x > 0:
+        raise Refused("much", 3, (1, 2.5), x, np.float32(x) * 2)
+    return x
+
+
+def from_another(x):
+    if x > 0:
+        raise ValueError("second") from KeyError("first")
+    return x
+
+
+def formatted(x):
+    if x > 0:
+        raise ValueError(f"{x} {x:.3f} {x!r} {x!s:>8} {x:+e} {x > 1} {x * 2=}")
+    return x
+
+
+def formatted_otherwise(x):
+    if x > 0:
+        raise ValueError("%d %5.2f%% of %s %r" % (x, x, "it", x * 2) + str(x))  # noqa: UP031
+    return x
+
+
+def in_a_loop(x):
+    total = 0.0
+    for i in range(50):
+        for j in range(30):
+            total += x * i + j
+            if total > 1000:
+                raise ValueError(f"sum {total:.2f} in round {i}, {j}")
+    return total
+
+
+def in_a_while(x):
+    n = 0
+    while x < 100:
+        x = x * 2
+        n += 1
+        if n > 5:
+            u = np.arange(10.0) * x
+            raise IndexError(f"{n} of {int(u[n])}", n)
+    return x
+
+
+def beside_an_index(x):
+    u = np.arange(5.0)
+    total = 0.0
+    for k in range(40):
+        total += u[int(x * k) % 7]  # out of bounds now and then
+        if total > 9:
+            raise ValueError(f"{total}, {k}")
+    return total
+
+
+HOLDING = [
+    with_its_own_constructor, with_a_number, with_a_name, of_the_system, with_several_arguments,
+    from_another, formatted, formatted_otherwise, in_a_loop, in_a_while, _asserted_elements,
+    beside_an_index, _asserted_at_once,
+]  # fmt: skip
+
+
+def _held(error: Any) -> Any:
+    """What can be told about an exception."""
+    attributes = {n: v for n, v in vars(error).items() if n != "__notes__"}
+    return (
+        type(error), repr(error.args), str(error), repr(attributes), repr(error.__cause__),
+        getattr(error, "errno", None), getattr(error, "filename", None),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("function", HOLDING, ids=lambda f: f.__name__)
+def test_exceptions_hold_what_python_gives_them(function: Any) -> None:
+    jitted = np.jit(function)
+    for x in (-0.25, 1.5, 0.75, 1.5):
+        try:
+            want = numpy.asarray(function(x))
+        except Exception as error:
+            with pytest.raises(type(error)) as caught:
+                jitted(x)
+            assert _held(caught.value) == _held(error)
+        else:
+            numpy.testing.assert_allclose(jitted(x), want)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i1", "u8", "?", "i8", "f8"])
+def test_messages_show_numbers_of_each_dtype(dtype: str) -> None:
+    def refused(u):
+        for v in u:
+            if v > 0:
+                raise ValueError(f"{v} {v!r}", v)
+        return u
+
+    u = numpy.array([0, 0, -1]).astype(dtype)
+    u[1] = 2**63 + 3 if dtype == "u8" else 1.3 if u.dtype.kind == "f" else 77
+    with pytest.raises(ValueError) as want:
+        refused(u)
+    with pytest.raises(ValueError) as got:
+        np.jit(refused)(np.array(u))
+    assert repr(got.value) == repr(want.value)
+
+
+def test_a_batch_and_a_derivative_show_numbers_too() -> None:
+    def root(x):
+        y = x
+        for k in range(12):
+            y = y - (y * y - x) / (2 * y)
+            if y < 0:
+                raise ValueError(f"root {y:.3f} of {x} in {k}")
+        return y
+
+    with pytest.raises(ValueError) as want:
+        root(-2.0)
+    for call in (
+        lambda: np.vmap(root)(np.array([4.0, -2.0, -1.0])),
+        lambda: np.jit(np.vmap(root))(np.array([4.0, -2.0, -1.0])),
+        lambda: np.jit(np.grad(root))(-2.0), lambda: np.jit(np.jit(root))(-2.0),
+        lambda: np.jvp(np.jit(root), (-2.0,), (1.0,)),
+    ):  # fmt: skip
+        with pytest.raises(ValueError) as got:
+            call()
+        assert str(got.value) == str(want.value)
+    numpy.testing.assert_allclose(np.jit(np.grad(root))(4.0), 0.25)
+
+
+def test_each_call_raises_an_exception_of_its_own() -> None:
+    refused = np.jit(with_a_number)
+    caught = []
+    for x in (2.0, 3.0):
+        with pytest.raises(KeyError) as one:
+            refused(x)
+        caught.append(one.value)
+    assert [e.args for e in caught] == [(2,), (3,)] and caught[0] is not caught[1]
+    assert caught[0].__notes__ == caught[1].__notes__ and len(caught[0].__notes__) == 1

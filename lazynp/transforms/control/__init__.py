@@ -36,7 +36,7 @@ from lazynp.transforms.control._known import arithmetic, augmented, unary
 from lazynp.transforms.control._laid import refuse_unlaid
 from lazynp.transforms.control._loops import COUNT, for_, while_
 from lazynp.transforms.control._membership import within
-from lazynp.transforms.control._messages import message, raised
+from lazynp.transforms.control._messages import message, percent, raised, said
 from lazynp.transforms.control._names import binds, jumps, names
 from lazynp.transforms.control._numbers import STANDING
 from lazynp.transforms.control._places import changed, kept_inside, own
@@ -77,8 +77,8 @@ class _Operators:
 for _function in (
     absent, and_, arithmetic, assert_, augmented, branch, call, call_or_none, catches, catching,
     caught, chain, changed, choose, counted, cut, depth, equals, for_, fresh, item, load, message,
-    not_, or_, own, present, raised, reduced, result, same, sequence, summed, surely, tested, text,
-    unary, while_, within,
+    not_, or_, own, percent, present, raised, reduced, result, said, same, sequence, summed, surely,
+    tested, text, unary, while_, within,
 ):  # fmt: skip
     _made: Any = staticmethod(_function)  # type: ignore[arg-type]
     setattr(_Operators, _function.__name__, _made)

@@ -55,9 +55,11 @@ from lazynp.transforms.control._joining import (
 from lazynp.transforms.control._laid import order_of_both
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import (
+    asserted,
     check_raised,
-    check_with_message,
+    computed_inside,
     is_deferred,
+    left,
     raised,
 )
 from lazynp.transforms.control._places import new_places, noting
@@ -211,9 +213,7 @@ def chain(left: Any, line: int, *steps: tuple[str, Callable[[], Any]]) -> Any:
 
 def assert_(test: Any, message: Callable[[], Any] | None) -> None:
     if undecided(test):
-        text = "" if message is None else str(message())
-        bad = elementwise.logical_not(truth(test))
-        check_with_message(bad, AssertionError, text, session.depth)
+        asserted(elementwise.logical_not(truth(test)), message)
     elif not test:
         raise raised(AssertionError(*([] if message is None else [message()])))
 
@@ -250,6 +250,8 @@ def _decided(
     tests = elementwise.logical_not(predicate), predicate
     for side, bad, rest in zip(sides, tests, (then, other), strict=True):
         if side.raised is not None:
+            if side.program is not None:
+                left(side.old, side.program, bad)
             check_raised(bad, side.raised)
             return rest()
     let_go(private, {*names, *dead}, sides)
@@ -315,10 +317,17 @@ def _staged(
     described: list[Any] = []
     leaves: list[Any] = []
     old: list[Any] = []
+    failed: list[Any] = []
 
     def run(_: list[Array]) -> list[Any]:
         session.own = own_arrays(cells, own)
-        values.append(function())
+        try:
+            values.append(function())
+        except Exception as error:
+            if not is_deferred(error, since) or not (entries := computed_inside(error)):
+                raise
+            failed.extend((error, entries))
+            return [e.as_bits() for e in entries]
         values.extend(value_of(cells[n]) for n in names)
         found.extend(new_places(stores, {p.name: p for p in known}))
         values.extend(map(value_of, [*known, *found]))
@@ -349,6 +358,8 @@ def _staged(
     finally:
         session.own = own
         bind_all(cells.values(), before)
+    if failed:
+        return _Side(program, [], [], 0, failed[1], set(), failed[0]), []
     return _Side(program, values, described, len(leaves), old, made), found
 
 

@@ -20,7 +20,7 @@ def mark_test(e: ast.expr) -> None:
 def mark_message(e: ast.expr | None) -> None:
     """Mark where the message of an exception is formatted."""
     for n in ast.walk(e) if e is not None else ():
-        if isinstance(n, ast.FormattedValue) or is_format(n):
+        if isinstance(n, ast.FormattedValue) or is_format(n) or _is_text(n) or is_percent(n):
             n.of_error = True  # type: ignore[attr-defined]
 
 
@@ -32,3 +32,17 @@ def is_format(n: ast.AST) -> bool:
     return isinstance(of, ast.Attribute) and of.attr == "format" and (
         isinstance(of.value, ast.Constant)
     )  # fmt: skip
+
+
+def is_percent(n: ast.AST) -> bool:
+    """Whether this is `"..." % values`."""
+    return isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) and (
+        isinstance(n.left, ast.Constant) and isinstance(n.left.value, str)
+    )  # fmt: skip
+
+
+def _is_text(n: ast.AST) -> bool:
+    """Whether this is `str(x)` or `repr(x)`."""
+    return isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and (
+        n.func.id in ("str", "repr") and len(n.args) == 1 and not n.keywords
+    ) and not isinstance(n.args[0], ast.Starred)  # fmt: skip

@@ -358,6 +358,8 @@ class _Expressions(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
+        if getattr(node, "of_error", False) and isinstance(node.func, ast.Name):  # str(i)
+            return self._call(node, "said", node.func, *node.args)
         if getattr(node, "of_error", False):  # "...".format(i)
             node.args = [self._call(a, "message", a) for a in node.args]
         if not getattr(node, "of_operator", False):
@@ -367,8 +369,11 @@ class _Expressions(ast.NodeTransformer):
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
         self.generic_visit(node)
-        how = "message" if getattr(node, "of_error", False) else "text"
-        node.value = self._call(node.value, how, node.value)
+        if getattr(node, "of_error", False):
+            how = ast.Constant(chr(node.conversion) if node.conversion >= 0 else "")
+            node.value, node.conversion = self._call(node.value, "message", node.value, how), -1
+        else:
+            node.value = self._call(node.value, "text", node.value)
         return node
 
     def visit_Attribute(self, node: ast.Attribute | ast.Subscript) -> ast.AST:
@@ -439,6 +444,8 @@ class _Expressions(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         kind = type(node.op).__name__
+        if getattr(node, "of_error", False):
+            return self._call(node, "percent", node.left, node.right)
         if getattr(node, "of_sum", False):
             return self._call(node, "summed", node.left, node.right)
         growing = kind in _GROWING and not (is_float(node.left) or is_float(node.right))

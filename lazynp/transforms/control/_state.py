@@ -53,6 +53,7 @@ class Session(threading.local):
         self.exact = False  # whether a loop is unrolled rather than that an int may grow large
         self.fresh: dict[int, tuple[Any, int]] = {}  # lists and dicts, and the depth of each
         self.shown: list[Any] = []  # traced values in the messages of exceptions
+        self.asserts = 0  # whether the message of an `assert` is being made
         self.limit = LIMIT
         # by id, the user's functions that were traced, where anything that Python could notice is
         # refused
@@ -147,7 +148,7 @@ class Session(threading.local):
         self.mode, self.notes, self.depth, self.fresh = mode, notes, 0, {}
         self.number = next(numbers)
         self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
-        self.scopes, self.shown = {}, []
+        self.scopes, self.shown, self.asserts = {}, [], 0
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
         self.handlers, self.picks, self.stores, self.places = [], {}, None, {}
         self.merged, self.facts, self.takes_none = {}, {}, []

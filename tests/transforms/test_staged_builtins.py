@@ -284,3 +284,64 @@ def test_what_writes_is_refused_still():
 
     with pytest.raises(TypeError, match="calls `copyto`"):
         np.jit(f)(np.ones(3))
+
+
+# -- max and min over ranges -----------------------------------------------------------------------
+
+
+def largest_of_traced(x):
+    n = int(abs(x[0]))
+    return max(x[i] * i for i in range(n)), min([x[i] for i in range(2, n)])
+
+
+def with_default(x):
+    n = int(abs(x[0]))
+    return max((x[i] for i in range(1, n)), default=-5.0)
+
+
+def picked_of_traced(x):
+    n = int(abs(x[0]))
+    return max(range(n), key=lambda i: x[i]), min(range(1, n), key=x.__getitem__)
+
+
+def picked_of_known(x):
+    def far(i):
+        return sum(abs(x[i] - v) for v in x)
+
+    names = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 9]
+    known = max(range(len(names)), key=lambda i: names[i])
+    return (
+        min(range(len(x)), key=far),
+        x[: len(names[:known])].sum(),
+        max(range(9), key=lambda i: int(x[i] > 0)),
+    )
+
+
+def pivots(x):
+    rows = []
+    a = np.outer(x, x) + np.diag(np.cos(np.arange(len(x))))
+    for k in range(len(x) - 1):
+        p = max(range(k, len(x)), key=lambda i: abs(a[i, k]))
+        if p != k:
+            for j in range(len(x)):
+                a[k, j], a[p, j] = a[p, j], a[k, j]
+        rows.append(p)
+    return np.array(rows)
+
+
+def own_range(x):
+    def range(n):
+        return [n, n + 1]
+
+    return max(range(3), key=lambda i: x[i]), min(x[i] for i in range(2))
+
+
+@pytest.mark.parametrize(
+    "f", [largest_of_traced, with_default, picked_of_traced, picked_of_known, pivots, own_range]
+)
+def test_extremes_over_ranges(f):
+    """Also of traced bounds: by a loop, without a round for each number while tracing."""
+    ties = [5.0, 2.0, 7.0, 7.0, -2.0, 2.0] + [7.0] * 6
+    alike(
+        f, [9.5, -2.0, 3.25] * 4, ties, [0.0, 1.0, numpy.nan] + [0.5] * 9, [-12.0] * 12, [1.0] * 12
+    )

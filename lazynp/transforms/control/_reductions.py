@@ -1,5 +1,6 @@
 """`sum(x[i] * y[i] for i in range(n))`: builtins that use up a generator become functions with
-loops, which can be staged. Where nothing in the generator may be traced, the builtin runs.
+loops, which can be staged. So does `max(range(n), key=f)`. Where nothing in the generator, or in
+what the key reads, may be traced, the builtin runs.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ import ast
 import builtins
 import copy
 from collections.abc import Callable, Sequence
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
 from lazynp.transforms.control._jumps import call, name
 from lazynp.transforms.control._names import COMPREHENSIONS, names
 from lazynp.transforms.control._numbers import refuse_compensation
-from lazynp.transforms.control._state import involved, operators
+from lazynp.transforms.control._state import UNBOUND, involved, operators, values_of
 from lazynp.transforms.control._trees import copied
 
 REDUCING = {"sum", "any", "all", "max", "min"}
@@ -26,7 +28,8 @@ def _empty(function: Any) -> str:
         return str(error)
 
 
-_BEST = "best."  # a name that may be unbound: `load` reads it (see `_rewrite._unsure`)
+# names that may be unbound: `load` reads them (see `_rewrite._unsure`)
+_BEST, _PICKED = "best.", "picked."
 _TEXTS = {"max": _empty(max), "min": _empty(min)}
 
 
@@ -53,9 +56,16 @@ class Reductions(ast.NodeTransformer):
         if given is None:
             return self.generic_visit(node)
         own = f".{of}{len(self.made)}"
-        body, values, whole = _BODIES[of](node.args[0]), list(map(name, given)), copied(node)
-        if node.keywords:  # what it gives if there is nothing
-            body[-2].body = [ast.Return(name(".default"))]  # type: ignore[attr-defined]
+        values, whole, keyed = list(map(name, given)), copied(node), _has_key(node)
+        body = [] if keyed else _BODIES[of](node.args[0])
+        if keyed:
+            value = ast.Call(name(".key"), [name(".each")], [])
+            body = _from_first(of, node.args[0], ".each", value, name(_PICKED))
+            given, values = [*given, ".key"], [*values, node.keywords[0].value]
+            whole.keywords[0].value = name(".key")  # type: ignore[attr-defined]
+        elif node.keywords:  # what it gives if there is nothing
+            empty: Any = next(t for t in body if hasattr(t, "of_none"))
+            empty.body = [ast.Return(name(".default"))]
             given, values = [*given, ".default"], [*values, node.keywords[0].value]
             whole.keywords[0].value = name(".default")  # type: ignore[attr-defined]
         parameters = ast.arguments([], [ast.arg(n) for n in given], None, [], [], None, [])
@@ -68,6 +78,10 @@ class Reductions(ast.NodeTransformer):
 
     def _variables(self, node: ast.Call) -> list[str] | None:
         """The variables that the generator reads, or None if it stays as it is."""
+        if "range" in self._bound and node.func.id in _TEXTS:  # type: ignore[attr-defined]
+            return None
+        if _has_key(node) and _counts(node.args[0]):
+            return sorted(names(node.args[0]).loads & self._bound)
         only = len(node.args) == 1 and [k.arg for k in node.keywords] in ([], ["default"])
         only = only and (not node.keywords or node.func.id in _TEXTS)  # type: ignore[attr-defined]
         if not only or not isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
@@ -85,6 +99,12 @@ class Reductions(ast.NodeTransformer):
         if others & self._bound or own & names(comprehension.generators[0].iter).loads:
             return None
         return sorted((names(comprehension).loads & self._bound) - own)
+
+
+def _has_key(node: ast.Call) -> bool:
+    """Whether this is `max(..., key=...)`."""
+    extremum = isinstance(node.func, ast.Name) and node.func.id in _TEXTS
+    return extremum and len(node.args) == 1 and [k.arg for k in node.keywords] == ["key"]
 
 
 def _placed(node: Any, at: ast.AST) -> Any:
@@ -122,26 +142,67 @@ def _all(c: Any) -> list[ast.stmt]:
     return [_loops(c, [found]), ast.Return(ast.Constant(True))]
 
 
-def _extremum(of: str, better: ast.cmpop) -> Callable[[Any], list[ast.stmt]]:
+def _extremum(of: str) -> Callable[[Any], list[ast.stmt]]:
     def body(c: Any) -> list[ast.stmt]:
-        closer = ast.Compare(name(".value"), [better], [name(_BEST)])
+        only = c.generators[0] if len(c.generators) == 1 else None
+        if only and _counts(only.iter) and not only.ifs and isinstance(only.target, ast.Name):
+            return _from_first(of, only.iter, only.target.id, c.elt, name(_BEST))
         take = _store(_BEST, name(".value"))
-        later = ast.If(closer, [copied(take)], [])
+        later = ast.If(_closer(of), [copied(take)], [])
         first = ast.If(name(".none"), [take, _store(".none", ast.Constant(False))], [later])
-        error = ast.Call(name("ValueError"), [ast.Constant(_TEXTS[of])], [])
         return [
             _store(".none", ast.Constant(True)),
             _loops(c, [_store(".value", copied(c.elt)), first]),
-            ast.If(name(".none"), [ast.Raise(error)], []),
+            _if_none(of, name(".none")),
             ast.Return(name(_BEST)),
         ]
 
     return body
 
 
+def _closer(of: str) -> ast.expr:
+    return ast.Compare(name(".value"), [ast.Gt() if of == "max" else ast.Lt()], [name(_BEST)])
+
+
+def _if_none(of: str, test: ast.expr) -> ast.stmt:
+    error = ast.Call(name("ValueError"), [ast.Constant(_TEXTS[of])], [])
+    made: Any = ast.If(test, [ast.Raise(error)], [])
+    made.of_none = True
+    return made
+
+
+def _counts(x: ast.expr) -> bool:
+    """Whether this is `range(n)` or `range(m, n)`, for the builtin if `range` is no variable."""
+    called = isinstance(x, ast.Call) and isinstance(x.func, ast.Name) and x.func.id == "range"
+    refused = (ast.NamedExpr, ast.Lambda, ast.Starred, ast.Await, *COMPREHENSIONS)
+    return called and len(x.args) in (1, 2) and not x.keywords and not any(  # type: ignore
+        isinstance(n, refused) for n in ast.walk(x)
+    )  # fmt: skip
+
+
+def _from_first(
+    of: str, items: Any, target: str, value: ast.expr, wanted: ast.expr
+) -> list[ast.stmt]:
+    """The extreme of the values, or what has it. The first round stands before the loop, so that
+    the loop may have a number of rounds that is traced.
+    """
+    low, high = ([ast.Constant(0)] + list(map(copied, items.args)))[-2:]
+    take = [_store(_BEST, name(".value")), _store(_PICKED, name(target))]
+    item, one = ast.Name(target, ast.Store()), ast.BinOp(name(".low"), ast.Add(), ast.Constant(1))
+    rest = ast.Call(copied(items.func), [one, name(".high")], [])
+    better = ast.If(_closer(of), [copied(t) for t in take], [])
+    return [
+        _store(".low", low), _store(".high", high),
+        _if_none(of, ast.Compare(name(".high"), [ast.LtE()], [name(".low")])),
+        _store(target, name(".low")), _store(".value", copied(value)), *take,
+        ast.For(item, rest, [_store(".value", copied(value)), better], []),
+        ast.Return(copied(wanted)),
+    ]  # fmt: skip
+
+
 _BODIES: dict[str, Callable[[Any], list[ast.stmt]]] = {
-    "sum": _sum, "any": _any, "all": _all, "max": _extremum("max", ast.Gt()),
-    "min": _extremum("min", ast.Lt()),
+    "sum": _sum, "any": _any, "all": _all, "max": _extremum("max"),
+    "min": _extremum("min"),
 }  # fmt: skip
 
 
@@ -151,7 +212,15 @@ _BODIES: dict[str, Callable[[Any], list[ast.stmt]]] = {
 def reduced(function: Any, loop: Any, plain: Any, *given: Any) -> Any:
     """A builtin that uses up a generator. given: what the generator reads."""
     used = getattr(builtins, getattr(function, "__name__", ""), None) is function
-    return (loop if used and any(map(involved, given)) else plain)(*given)
+    return (loop if used and any(map(_reads, given)) else plain)(*given)
+
+
+def _reads(x: Any, depth: int = 0) -> bool:
+    """Whether x, or what a function or method reads of those around it, may be traced."""
+    if isinstance(x, FunctionType) and depth < 4:
+        read = [*values_of(x.__closure__ or ()), *(x.__defaults__ or ())]
+        return any([y is not UNBOUND and _reads(y, depth + 1) for y in read])
+    return involved(x.__self__ if isinstance(x, (MethodType, BuiltinMethodType)) else x)
 
 
 def summed(total: Any, value: Any) -> Any:

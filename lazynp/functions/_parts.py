@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,17 @@ class Part:
                 regions.append(found[1])
         whole = self.whole[tuple(given)]
         return Part(whole, tuple(regions)) if any(regions) else whole
+
+    def rows(self) -> tuple[Any, Any, Callable[[Any], Any]]:
+        """What lies along the first axis: the first place in the window, how many, and each."""
+        region, *rest = self.regions
+        first = 0 if region is None else region.first()
+        count = self.whole.shape[0] if region is None else region.size()
+
+        def item(i: Any) -> Any:
+            return Part(self.whole[i], tuple(rest)) if any(rest) else self.whole[i]
+
+        return first, count, item
 
     @property
     def T(self) -> Part:

@@ -45,10 +45,14 @@ class Region:
                 return True
         return self is other or all(map(equal, self.bounds, other.bounds))
 
+    def first(self) -> Any:
+        """The first place within the window."""
+        start = self.bounds[0]
+        return elementwise.maximum(start, 0) if isinstance(start, Array) else start
+
     def size(self) -> Any:
         """How many places it has: a scalar without a value."""
-        start, stop = self.bounds
-        first = elementwise.maximum(start, 0) if isinstance(start, Array) else start
+        first, stop = self.first(), self.bounds[1]
         end = elementwise.minimum(stop, self.length) if isinstance(stop, Array) else stop
         count = elementwise.maximum(elementwise.subtract(end, first), 0)
         return new_scalar(count._read())

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, new_array
-from lazynp._dimensions import count_where_made, table
+from lazynp._array import Array, new_array, new_scalar
+from lazynp._dimensions import as_number, count_where_made, table
 from lazynp._flush import host_value
 from lazynp._recorder import local, user_position
 from lazynp._steps import expand_ellipsis
@@ -23,7 +23,7 @@ from lazynp.functions._assigned import assigned
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._places import places_of
 from lazynp.functions._with_size import arrays, with_size
-from lazynp.primitives import elementwise, indexing, shaping
+from lazynp.primitives import elementwise, indexing, reduction, shaping
 
 
 class Selection:
@@ -203,6 +203,19 @@ class Selection:
     def _lazynp_taken_apart(self) -> Any:
         """What loops and branches carry of it. After a write, that is the array."""
         return self.array() if self.written else Selected(self.whole, self.mask, self.first)
+
+    def rows(self) -> tuple[Any, Any, Callable[[Any], Any]]:
+        """What lies along the first axis: where that begins, how many, and each."""
+        if self.written:
+            made = self.array()
+            return 0, as_number(made.shape[0]), lambda i: made[i]
+        if self.first:
+            count = self.whole.shape[0]
+            return 0, count, lambda i: Selection(self.whole[i], self.mask, self.first - 1)
+        places = places_of(self.mask, self.mask.size)
+        ones = elementwise.convert(self.mask, dtype=np.dtype(np.int64))
+        count = reduction.reduce_sum(ones, axes=tuple(range(self.mask.ndim)))
+        return 0, new_scalar(count._read()), lambda i: self.whole[tuple([p[i] for p in places])]
 
     def unknown(self, *_: Any, **__: Any) -> Any:
         """Raise the error that says the mask has no value, at the line that selects."""

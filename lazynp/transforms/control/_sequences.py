@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import NDArray, new_array
-from lazynp._dimensions import as_number, sized
+from lazynp._array import Array, NDArray, new_array
+from lazynp._dimensions import as_number, is_unsized, sized
 from lazynp._node import leaf
 from lazynp._sizes import Size, largest, smallest
 from lazynp.primitives import elementwise
 from lazynp.transforms.control._calls import call
 from lazynp.transforms.control._state import CannotStage, may_change, pythons, session, undecided
 
+_INT = np.dtype(np.int64)
 SHORT = 8  # rounds: loops that are no longer are unrolled
 
 
@@ -79,6 +80,10 @@ def rounds_of(x: Any) -> Rounds | None:
         return Rounds(x.start, x.step, len(x), _itself)
     if isinstance(x, NDArray) and type(x) is NDArray and x.ndim:
         return Rounds(0, 1, as_number(x.shape[0]), lambda i: x[i])
+    if is_unsized(x):
+        rows: Any = x
+        first, count, item = rows.rows()
+        return Rounds(first, 1, pythons(count, _INT) if isinstance(count, Array) else count, item)
     if session.strict is not None and type(x) in (list, tuple) and len(x) > SHORT:
         return _of_numbers(x)
     return None
@@ -168,10 +173,15 @@ def _enumerate(x: Any, start: Any = 0) -> Any:
 def _zip(*xs: Any) -> Any:
     given = [rounds_of(x) for x in xs]
     lengths = [sized(r.length) for r in given if r]
-    if not xs or None in given or any(map(undecided, lengths)):
+    if not xs or None in given:
         return zip(*xs)
     items = [r.plain() for r in given if r]
-    length = functools.reduce(smallest, [n if type(n) is Size else int(n) for n in lengths])
+    if any(map(undecided, lengths)):
+        length = pythons(
+            functools.reduce(elementwise.minimum, [r.length for r in given if r]), _INT
+        )
+    else:
+        length = functools.reduce(smallest, [n if type(n) is Size else int(n) for n in lengths])
     made = Rounds(0, 1, as_number(length), lambda k: tuple(item(k) for item in items))
     made.listed = all(r.listed for r in given if r)
     return made

@@ -1,0 +1,171 @@
+"""`for` over slices between traced bounds, and over what a mask selects: as Python on NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+
+
+def neighbours(m):
+    total = 0.0
+    for j in range(20):
+        for v in m[2][max(j - 1, 0) : min(j + 2, 20)]:
+            total = total * 0.5 + v
+    return total
+
+
+def generators(m):
+    r, total = m[2], 0.0
+    for j in range(20):
+        total += sum(v * v for v in r[j:])
+        if any(v > 0.9 for v in r[:j]):
+            total += 1
+        if all(v > 0.1 for v in r[j : j + 3]):
+            total += 1
+    return total
+
+
+def rows_of_a_sparse_matrix(m):
+    begins, places = np.array([0, 3, 3, 8, 12, 20]), (m[0] * 20).astype(int)
+    y = np.zeros(5)
+    for i in range(5):
+        for k, j in enumerate(places[begins[i] : begins[i + 1]]):
+            y[i] += m[3, begins[i] + k] * m[1, j]
+        row = slice(begins[i], begins[i + 1])
+        for j, v in zip(places[row], m[3][row]):
+            y[i] += v * m[1, j]
+    return y
+
+
+def bounds_of_each_kind(m):
+    total = 0.0
+    for j in range(1, 15):
+        for row in m[j - 1 : j + 2]:
+            total = total * 0.9 + row[j]
+        for row in m[:, j : j + 2]:
+            total = total * 0.9 + row.sum()
+        for row in m[j:, j - 1 : j + 1]:
+            total = total * 0.9 + row.sum()
+        for v in reversed(m[1][j:]):
+            total = total * 0.7 + v
+        for v in m[1][-j:]:
+            total = total * 0.7 + v
+        for v in m[1][j - 5 : j + 30]:
+            total = total * 0.7 + v
+        for v in m[1][j + 2 : j]:
+            total = total * 0.7 + v
+        for v, k in zip(m[1][j:], range(j, 12)):
+            total = total * 0.7 + v * k
+    return total
+
+
+def written_meanwhile(m):
+    r = m[0]
+    for j in range(12):
+        for k, v in enumerate(r[j : j + 3]):
+            if v > 0.5:
+                r[j + k] = v * 0.5
+                r[(j + k + 1) % 20] += 0.25
+                break
+        else:
+            r[j] = 1
+    return r
+
+
+def left_early(m):
+    count = 0
+    for j in range(10):
+        for v in m[0][j:]:
+            if v < 0.2:
+                continue
+            if v > 0.97:
+                return count, v
+            count += 1
+    return count, -1.0
+
+
+def selected(m):
+    total = 0.0
+    for k in range(20):
+        for v in m[k][m[k] > 0.6]:
+            total = total * 0.5 + v
+    for v in m[0][m[0] > 5]:
+        total += v
+    for i, row in enumerate(m[m[:, 0] > 0.5]):
+        total = total * 0.5 + row[i % 7]
+        if total > 1.2:
+            break
+    for a, b in zip(m[m > 0.9], m[1]):
+        total = total * 0.5 + a * b
+    return total + sum(v * v for v in m[0][m[0] > 0.5])
+
+
+def selected_are_copies(m):
+    w, total = m[0], 0.0
+    for v in w[w > 0.4]:
+        total = total * 0.5 + v
+        w[:] = w * 0.9
+    z = w[w > 0.1]
+    z[:] = 2.0
+    for v in z:
+        total += v
+    return total, w
+
+
+FUNCTIONS = [
+    neighbours, generators, rows_of_a_sparse_matrix, bounds_of_each_kind, written_meanwhile,
+    left_early, selected, selected_are_copies,
+]  # fmt: skip
+SMOOTH = [neighbours, rows_of_a_sparse_matrix, bounds_of_each_kind]
+
+
+def _samples() -> list[Any]:
+    return list(numpy.random.default_rng(3).uniform(size=(3, 20, 20)))
+
+
+def _parts(x: Any) -> Any:
+    return x if isinstance(x, tuple) else (x,)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_loops_over_parts(f: Any) -> None:
+    jitted = np.jit(f)
+    for m in _samples():
+        plain, ours = m.copy(), np.array(m)
+        want, got = f(plain), jitted(ours)
+        for a, b in zip(_parts(got), _parts(want), strict=True):
+            numpy.testing.assert_allclose(a, b, rtol=1e-12)
+            assert a.dtype == numpy.asarray(b).dtype
+        numpy.testing.assert_allclose(ours, plain, rtol=1e-12)
+    assert "unrolled" not in str(np.explain(jitted))
+
+
+@pytest.mark.parametrize("f", FUNCTIONS[:-1], ids=lambda f: f.__name__)
+def test_batches_of_loops_over_parts(f: Any) -> None:
+    samples = _samples()
+    many = np.vmap(f)(np.array(numpy.stack(samples)))
+    for k, m in enumerate(samples):
+        for a, b in zip(_parts(many), _parts(f(m.copy())), strict=True):
+            numpy.testing.assert_allclose(a[k], b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("f", SMOOTH, ids=lambda f: f.__name__)
+def test_derivatives_of_loops_over_parts(f: Any) -> None:
+    m, rng = _samples()[0], numpy.random.default_rng(4)
+    direction = rng.uniform(size=m.shape)
+    if f is rows_of_a_sparse_matrix:
+        direction[0] = 0  # decides places
+
+    def total(x):
+        return np.sum(f(x))
+
+    step = 1e-6
+    slope = (f(m + step * direction).sum() - f(m - step * direction).sum()) / (2 * step)
+    gradient = np.jit(np.jacfwd(total))(np.array(m)) if f is rows_of_a_sparse_matrix else (
+        np.jit(np.grad(total))(np.array(m))
+    )  # fmt: skip
+    numpy.testing.assert_allclose((gradient * direction).sum(), slope, rtol=1e-6)

@@ -345,3 +345,56 @@ def test_extremes_over_ranges(f):
     alike(
         f, [9.5, -2.0, 3.25] * 4, ties, [0.0, 1.0, numpy.nan] + [0.5] * 9, [-12.0] * 12, [1.0] * 12
     )
+
+
+# -- tolist ----------------------------------------------------------------------------------------
+
+
+def digits(x):
+    number, count = 0, 0
+    for c in (x * 20).astype(numpy.uint8).tolist():
+        if 48 <= c <= 57:
+            number = (number * 10 + c - 48) % 100003
+        else:
+            count += 1
+    return number, count
+
+
+def both_ways(x):
+    total = 0.0
+    for i, (v, w) in enumerate(zip(x.tolist(), reversed(x.tolist()))):
+        total += v * i - w / 3
+    return total
+
+
+def of_a_copy(x):
+    total = 0.0
+    for v in x.tolist():
+        x[0] += 1
+        x[-1] = 0
+        total += v
+    return total
+
+
+def of_parts(x):
+    total = 0.0
+    for row in x.reshape(3, -1):
+        for v in row.tolist():
+            total = total * 0.5 + v
+    for v in (x > 1).tolist():
+        total += v
+    return total + sum(v * v for v in x[2:11].astype("f4").tolist()) + max(v for v in x.tolist())
+
+
+def largest(x):
+    best = None
+    for v in x.tolist():
+        if best is None or v > best:
+            best = v
+    return best
+
+
+@pytest.mark.parametrize("f", [digits, both_ways, of_a_copy, of_parts, largest])
+def test_loops_over_lists_of_arrays(f):
+    """The numbers are Python's, and those that the array had before the loop."""
+    alike(f, *NUMBERS, [2.5, 2.85, 2.4, 0.0] * 3)

@@ -200,6 +200,16 @@ def is_float(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is not int
 
 
+def is_sequence(node: ast.AST) -> bool:
+    """Whether it makes what a loop may count by a traced number, or list: `range(n)`,
+    `x.tolist()`.
+    """
+    of = node.func if isinstance(node, ast.Call) and not node.keywords else None
+    if isinstance(of, ast.Attribute):
+        return of.attr == "tolist" and not node.args  # type: ignore[attr-defined]
+    return isinstance(of, ast.Name) and of.id in ("range", "enumerate", "zip", "reversed")
+
+
 def binds(*nodes: ast.AST) -> bool:
     """Whether an expression binds a name, which a lambda would keep to itself."""
     return any(isinstance(n, ast.NamedExpr) for node in nodes for n in ast.walk(node))

@@ -24,6 +24,7 @@ from lazynp.transforms.control._names import (
     inside,
     is_chain,
     is_float,
+    is_sequence,
     names,
     returns,
 )
@@ -39,7 +40,6 @@ _REFUSED = (
     ast.AsyncFunctionDef,
 )  # fmt: skip
 _FRAMES = {"super", "__class__", "locals", "vars", "dir", "eval", "exec"}  # look at the frame
-_SEQUENCES = {"range", "enumerate", "zip", "reversed"}
 
 
 def rewritten(node: Any, unsure: frozenset[str] | set[str] = frozenset()) -> Any:
@@ -248,15 +248,15 @@ class _Function:
         bound = bind if isinstance(bind, list) else [bind]
         return self._inner(of, [*bound, *body], stores, s, ".item")
 
-    def _iterable(self, e: ast.expr) -> ast.expr:
+    def _iterable(self, e: Any) -> ast.expr:
         """Sequences that a loop may count by a traced number."""
-        known = isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and not e.keywords
-        if not known or e.func.id not in _SEQUENCES:  # type: ignore[attr-defined]
+        if not is_sequence(e):
             return self._expression(e)
-        made: Any = copy.copy(e)
-        made.func = located(call("sequence", copy.copy(made.func)), e)
-        inner = self._expression if made.func.args[0].id == "range" else self._iterable
-        made.args = [inner(a) for a in made.args]
+        made, of = copy.copy(e), e.func
+        of = self._expression(of) if isinstance(of, ast.Attribute) else copy.copy(of)
+        made.func = located(call("sequence", of), e)
+        inner = self._expression if getattr(of, "id", "") == "range" else self._iterable
+        made.args = list(map(inner, made.args))
         return made
 
 

@@ -20,6 +20,8 @@ from lazynp.transforms.control._calls import call
 from lazynp.transforms.control._state import CannotStage, may_change, pythons, session, undecided
 
 _INT = np.dtype(np.int64)
+# by characters of dtypes: the types of the numbers in lists
+_LISTED: dict[str, type] = {"?": bool, **dict.fromkeys("bhilqBHI", int), "f": float, "d": float}
 SHORT = 8  # rounds: loops that are no longer are unrolled
 
 
@@ -62,6 +64,7 @@ class Rounds:
         return made
 
     divided = False  # by the windows of slices; see `_divided`
+    reversible = False  # whether Python reverses it, beside ranges
     listed = False  # whether all items come from lists of Python's
 
     def reverse(self) -> Rounds:
@@ -121,10 +124,21 @@ def _itself(i: Any) -> Any:
 
 def sequence(function: Any) -> Any:
     """The function that makes what a `for` loops over."""
+    of = getattr(function, "__self__", None)
+    if type(of) is NDArray and of.ndim == 1 and undecided(of) and of.dtype.char in _LISTED:
+        return functools.partial(_listed, of)
     try:
         return _MADE.get(function) or call(function)
     except TypeError:  # it cannot be hashed
         return call(function)
+
+
+def _listed(x: Any) -> Rounds:
+    """`x.tolist()`"""
+    values, dtype = new_array(x._read()), np.dtype(_LISTED[x.dtype.char])
+    made = Rounds(0, 1, as_number(x.shape[0]), lambda i: pythons(values[i], dtype))
+    made.reversible = True
+    return made
 
 
 def _range(*args: Any) -> Any:
@@ -189,7 +203,7 @@ def _zip(*xs: Any) -> Any:
 
 def _reversed(x: Any) -> Any:
     given = rounds_of(x)
-    if given is None or isinstance(x, Rounds) and x.item is not _itself:
+    if given is None or isinstance(x, Rounds) and x.item is not _itself and not x.reversible:
         given_by_python: Any = x
         return reversed(given_by_python)  # Python's error, for zip and enumerate
     return given.reverse()

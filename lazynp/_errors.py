@@ -92,7 +92,8 @@ class Shown:
 
 
 # of a number in a text: which, and its format, after the conversion of an f-string or for `%`
-MARK = re.compile("\0(\\d+)(?::([sra]?):|(?=%))([^\0]*)\0")
+# (compiled when it is used: an import need not wait for that)
+MARK = "\0(\\d+)(?::([sra]?):|(?=%))([^\0]*)\0"
 CONVERSIONS: dict[str, Any] = {"": lambda x: x, "s": str, "r": repr, "a": ascii}
 _OURS = ("by_raise", "staged_depth", "only_traced", "of_these_sizes")
 
@@ -125,7 +126,7 @@ class Model:
         if type(x) is tuple:
             return tuple([self._filled(y, values) for y in x])
         if type(x) is str and self._marked:
-            return MARK.sub(functools.partial(self._text, values), x)
+            return re.sub(MARK, functools.partial(self._text, values), x)
         return x.of(values) if type(x) is Shown else x
 
     def _text(self, values: Any, mark: re.Match[str]) -> str:

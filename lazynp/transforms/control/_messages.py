@@ -163,7 +163,7 @@ def _marks(error: BaseException) -> set[int]:
     """The places of what an exception shows."""
     found = {_noted(x) for x in _held(error)}
     texts = [x for x in _parts((*error.args, *vars(error).values())) if type(x) is str]
-    return found.union(int(m[0]) for x in texts for m in MARK.findall(x))
+    return found.union(int(m[0]) for x in texts for m in re.findall(MARK, x))
 
 
 def computed_inside(error: Exception) -> list[Any]:
@@ -213,7 +213,7 @@ def check_raised(bad: Any, error: BaseException, depth: int = 1) -> None:
 
 def _check(bad: Any, error: Any, depth: int) -> None:
     if session.strict is not None:  # Python runs the call again
-        check_later(bad, type(error), MARK.sub("?", str(error)))
+        check_later(bad, type(error), re.sub(MARK, "?", str(error)))
         return
     marks = sorted(_marks(error))
     entries = [session.shown[k] for k in marks]
@@ -223,5 +223,5 @@ def _check(bad: Any, error: Any, depth: int) -> None:
             raise CannotStage("a traced value is formatted")
     shown = {k: Shown(i, e.aval.dtype, e.aval.weak) for i, (k, e) in enumerate(zip(marks, entries))}
     held = {id(x): shown[_noted(x)] for x in _held(error)}
-    said = MARK.sub("...", str(error))
+    said = re.sub(MARK, "...", str(error))
     check_like(bad, Model(error, shown, held), said, [e.as_bits() for e in entries])

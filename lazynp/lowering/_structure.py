@@ -17,6 +17,7 @@ _LIBRARY_DTYPES = (np.dtype("f4"), np.dtype("f8"))  # XLA has library reductions
 _ACROSS_DEVICES = frozenset(
     f"stablehlo.{name}" for name in ("add", "and", "maximum", "minimum", "multiply", "or")
 )
+_OF_BITS = frozenset(("stablehlo.and", "stablehlo.or"))  # across devices, of bools only
 _SMALL = 4096
 _FEW = 2  # integers: what a check has found
 _FEW_ROWS, _WIDE = 128, 4096  # elements; see `is_wide`
@@ -234,7 +235,8 @@ class Structure(Elementwise):
         of these, so for all others the axes are made whole.
         """
         axes = tuple(sorted(axes))
-        if self.mesh is not None and name not in _ACROSS_DEVICES:
+        bits = name in _OF_BITS and xs[0].aval.dtype.kind != "b"
+        if self.mesh is not None and (bits or name not in _ACROSS_DEVICES):
             xs = [self.whole(x, axes) for x in xs]
         shape = tuple(d for i, d in enumerate(xs[0].aval.shape) if i not in axes)
         scalars = [v.aval for v in inits]

@@ -56,6 +56,13 @@ simple("divmod", lambda np, k, x, **_: (divmod(k, 4), np.modf(x), np.frexp(x)))
 
 simple("sums", lambda np, x, k, m, **_: (x.sum(), x.sum(0), x.sum(1), k.sum(), m.sum(1), k.prod(0)))
 simple(
+    "bits",
+    lambda np, k, m, **_: (
+        np.bitwise_or.reduce(k, 0), np.bitwise_and.reduce(k, 1), np.bitwise_xor.reduce(k, None),
+        np.bitwise_or.reduce(k.astype("u1"), None), np.bitwise_and.reduce(m, 0), m.any(0), m.all(),
+    ),
+)  # fmt: skip
+simple(
     "extrema",
     lambda np, x, k, **_: (x.max(), x.min(0), x.max(1), k.max(0), k.argmax(), x.argmin(1)),
 )

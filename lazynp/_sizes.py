@@ -33,6 +33,7 @@ from lazynp._polynomials import (
 Dim = Any  # an int or a Size
 _PACKAGE = str(Path(__file__).parent)
 _CONTROL = str(Path(__file__).parent / "transforms" / "control")  # decides for the user's `if`
+_ASKED = str(Path(_CONTROL) / "_asked.py")  # compares for the user
 
 
 @dataclass(frozen=True)
@@ -473,8 +474,9 @@ def compared(name: str, a: Dim, b: Any) -> Any:
         if high == 0 and name in ("less_equal", "greater"):
             return name == "less_equal"
     inside = name in ("equal", "not_equal") and (type(b) is Size or b != 0)
-    if inside and _getframe(2).f_code.co_filename.startswith(_PACKAGE):
-        return name == "not_equal"
+    if inside and (name_of := _getframe(2).f_code.co_filename).startswith(_PACKAGE):
+        if name_of != _ASKED:
+            return name == "not_equal"
     return Test(name, a, b)
 
 

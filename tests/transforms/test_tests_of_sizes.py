@@ -70,7 +70,33 @@ def written(np: Any, x: Any) -> Any:
     return x.sum()
 
 
-PROGRAMS = [chosen, emptied, halved, folded, evened, both, divided, in_a_loop, written]
+def among(np: Any, x: Any) -> Any:
+    n = len(x)
+    found = [n in (2, 4), n not in [3, 17], n in {2, 4, n // 2}, n in {16: "a"}, n in range(2, 9)]
+    found += [n in range(1, 900, 4), 2 in {n // 2, n}, 4 in (n, 2), x.shape in [(4,), (2,)]]
+    return np.array([1 if f else 0 for f in found])
+
+
+def equal(np: Any, x: Any, n: Any = None) -> Any:
+    n = len(x) if n is None else n
+    middle = 2 == n // 2 == n - 2
+    return np.array([1 if middle else 0, given(len(x)), given(), given(len(x) // 2)])
+
+
+def given(n: Any = None) -> Any:
+    return 1 if n is not None and n == 4 else 2 if n is not None and n != 2 else 3
+
+
+def looked_up(np: Any, x: Any) -> Any:
+    n = len(x)
+    weights = {2: 10.0, 4: 20.0, 17: 5.0}
+    return np.array([weights.get(n, 1.0), {0: 3, 1: 4}[n % 2], [5, 6, 7][n % 3]])
+
+
+PROGRAMS = [
+    chosen, emptied, halved, folded, evened, both, divided, in_a_loop, written, among, equal,
+    looked_up,
+]  # fmt: skip
 SIZES = [5, 2, 0, 17, 1, 6, 3, 4, 16, 5, 2]
 
 

@@ -20,6 +20,7 @@ from lazynp._sizes import Test
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._stack import argument_node, result_handle
+from lazynp.transforms.control import _asked
 from lazynp.transforms.control._state import (
     UNBOUND,
     VALUE,
@@ -88,7 +89,7 @@ def equals(a: Any, b: Any, equal: bool, names: tuple[str, ...]) -> Any:
     a = load(a, name)
     if (a is None or b is None) and not any(isinstance(x, Array) and x.ndim for x in (a, b)):
         return (a is b) is equal
-    return a == b if equal else a != b
+    return _asked.equal(a, b) if equal else _asked.not_equal(a, b)
 
 
 def _negated(test: Any, negated: bool) -> Any:

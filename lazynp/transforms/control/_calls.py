@@ -34,6 +34,7 @@ from lazynp._errstate import errstate
 from lazynp._memo import Memo
 from lazynp.transforms import wrappers
 from lazynp.transforms.control._affected import is_affected
+from lazynp.transforms.control._asked import by_key
 from lazynp.transforms.control._letters import Letter
 from lazynp.transforms.control._names import Unsupported
 from lazynp.transforms.control._numbers import OF_TRACED, STANDING
@@ -324,7 +325,7 @@ def call(function: Any) -> Any:
                 _check(function)
         return made
     if type(function) in (BuiltinFunctionType, type):
-        special = OF_TRACED.get(function)
+        special = OF_TRACED.get(function) or by_key(function)
         if special is not None:
             return special
         if _is_mapping(function) and not session.depth:

@@ -44,6 +44,7 @@ from lazynp.transforms.control._aliases import (
     protect,
     refuse_aliases,
 )
+from lazynp.transforms.control._asked import equal, not_equal
 from lazynp.transforms.control._divided import decided
 from lazynp.transforms.control._joining import (
     apart,
@@ -197,7 +198,7 @@ def not_(x: Any) -> Any:
 
 _COMPARED = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
-    "Eq": operator.eq, "NotEq": operator.ne,
+    "Eq": equal, "NotEq": not_equal,
     "Is": lambda a, b: same(a, b, True), "IsNot": lambda a, b: same(a, b, False),
     "In": within, "NotIn": lambda a, b: not_(within(a, b)),
 }  # fmt: skip

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, new_array, new_scalar
+from lazynp._dimensions import as_number
 from lazynp._sizes import is_size
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._stack import argument_node
 from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control._asked import key_of
 from lazynp.transforms.control._letters import Letter, codes
 from lazynp.transforms.control._state import (
     CannotStage,
@@ -38,6 +40,10 @@ def _kind(x: Any) -> type | None:
 
 def item(x: Any, index: Any, of: Any = None) -> Any:
     """`x[index]`. of: the type that an error names, if not that of x."""
+    if is_size(index):
+        index = key_of(x, index) if isinstance(x, dict) else index
+        if isinstance(x, dict) or _kind(x) is not None:
+            index = as_number(index)
     if undecided(index) and type(x) in (dict, OrderedDict):
         return _entry(x, index)
     if not undecided(index) or (kind := _kind(x)) is None:

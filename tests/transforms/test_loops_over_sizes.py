@@ -95,6 +95,39 @@ def large_ones(np: Any, x: Any) -> Any:
     return total + count
 
 
+def bisected(np: Any, x: Any) -> Any:
+    y = np.sort(x)
+    low, high = 0, len(y)
+    while low < high:
+        middle = (low + high) // 2
+        if y[middle] < 1:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def from_both_ends(np: Any, x: Any) -> Any:
+    y = np.sort(x)
+    i, j, found = 0, len(y) - 1, (len(y), 0)
+    while i < j:
+        if y[i] + y[j] < 2:
+            i += 1
+        else:
+            found = found[0] - 1, len(y)
+            j -= 1
+    return np.array([i, j, *found])
+
+
+def first_large(np: Any, x: Any) -> Any:
+    found = n = len(x)
+    for i in range(len(x)):
+        n = len(x)
+        if x[i] > 1:
+            found = min(found, i)
+    return np.array([found, n, n if x.sum() > 2 else n // 2])
+
+
 @of_an_array
 def bounded_sizes(np: Any, x: Any) -> Any:
     return np.zeros(max(x.shape[0], 3)) + float(len(x)), x[: min(int(x.shape[0]), 3)] * 2
@@ -198,6 +231,18 @@ def test_of_an_array(f: Program) -> None:
     for x in vectors():
         compare(outcome(f, numpy, x.copy()), outcome(jitted, np, np.array(x)))
     assert jitted._cache_size() == 1
+
+
+@pytest.mark.parametrize("f", [bisected, from_both_ends, first_large])
+def test_sizes_that_the_rounds_change_are_numbers(f: Program) -> None:
+    jitted = np.jit(f, static_argnums=0, abstracted_axes=({}, {0: "n"}))
+    mapped = np.jit(np.vmap(lambda x: f(np, x)), abstracted_axes={1: "n"})
+    for x in vectors():
+        compare(outcome(f, numpy, x.copy()), outcome(jitted, np, np.array(x)))
+        stack = numpy.stack([x, x / 3, x * 2])
+        want = [f(numpy, row.copy()) for row in stack]
+        numpy.testing.assert_array_equal(mapped(np.array(stack)), want)
+    assert jitted._cache_size() <= 2  # one for nothing, where the first round asks
 
 
 @pytest.mark.parametrize("f", OF_INTS)

@@ -16,6 +16,7 @@ from lazynp._strides import writeable
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.transforms import window_makers
 from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control import _starts
 from lazynp.transforms.control._absent import optional_of
 from lazynp.transforms.control._aliases import (
     is_array,
@@ -205,7 +206,7 @@ class Carry:
             if n in self.kept:
                 continue
             if n in self.fixed:
-                if v is not self.values[n]:
+                if v is not self.values[n] and not self._keeps_size(n, v):
                     if self.values[n] is None and n in self.optional and not self.peels:
                         self._first(n, v, none=True)
                     raise OtherType(f"line {self.line}: `{n}` ({_shown(self.values[n])}) changes")
@@ -218,6 +219,14 @@ class Carry:
                 out[n] = self._in_window(n, v, shown) if n in self.windows else self._same(n, v)
         self._refuse_aliases(out, made, shown)
         return out
+
+    def _keeps_size(self, n: str, v: Any) -> bool:
+        """Whether it is a size, and stays one. One that changes is a number from then on."""
+        if (kept := _starts.keeps_sizes(self.values[n], v)) is not None:
+            return kept
+        self.fixed.remove(n)
+        self.values[n] = _starts.Numbered(self.values[n])
+        raise Again
 
     def _is_shared(self, v: Any) -> bool:
         """Whether it holds lists or dicts that the body has not made."""
@@ -386,7 +395,7 @@ class Carry:
     def _same(self, n: str, v: Any) -> Any:
         """The value with the type of the carry."""
         start = self.values[n]
-        v = self._flagged(n, v)
+        v = self._flagged(n, _starts.numbered(v))
         leaves, tree = tree_flatten(v)
         first, tree_first = tree_flatten(start)
         if is_unsized(v) and self.loop:

@@ -21,6 +21,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray
 from lazynp._ownership import COUNTED, counts
+from lazynp._sizes import is_size
 from lazynp._tree import tree_flatten
 from lazynp.transforms._stack import inner_observers
 from lazynp.transforms.control._records import closed
@@ -275,7 +276,7 @@ def own(x: Any, name: str, line: int) -> Any:
     x = load(x, name)
     refuse_merged(x)
     unchanging = isinstance(x, (bool, int, float, complex, str, bytes, tuple, np.generic))
-    if not (unchanging or x is None or may_change(x)):
+    if not (unchanging or x is None or is_size(x) or may_change(x)):
         raise CannotStage(f"line {line}: `{name}` ({kind(x)}) is changed")
     return x
 

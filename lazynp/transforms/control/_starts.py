@@ -8,10 +8,13 @@ import numpy as np
 
 from lazynp._array import NDArray, new_array
 from lazynp._avals import Aval, aval_of
+from lazynp._dimensions import as_number
+from lazynp._extents import surely
+from lazynp._sizes import is_size, sized
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._stack import argument_node, zeros
-from lazynp.transforms.control._state import Maybe
+from lazynp.transforms.control._state import Maybe, numeric
 
 
 class Blank:
@@ -42,6 +45,30 @@ class Read:
         self.place = place
 
 
+class Numbered:
+    """A size that the rounds change. It becomes a number outside of the body's trace."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def numbered(v: Any) -> Any:
+    """The value with numbers in place of sizes."""
+    leaves, tree = tree_flatten(v)
+    return tree_unflatten(tree, list(map(as_number, leaves))) if sized(leaves) else v
+
+
+def keeps_sizes(start: Any, v: Any) -> bool | None:
+    """Whether a variable that held sizes holds the same; None: these are numbers that change."""
+    first, tree_first = tree_flatten(start)
+    leaves, tree = tree_flatten(v)
+    if not sized(first) or tree != tree_first:
+        return False
+    if all(x is y or is_size(x) and surely(x == y) for x, y in zip(first, leaves, strict=True)):
+        return True
+    return None if all(is_size(x) or numeric(x) for x in [*first, *leaves]) else False
+
+
 def cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     array = new_array(argument_node(x))
     made = elementwise.convert(array, dtype=dtype, weak=weak)
@@ -56,6 +83,8 @@ def started(v: Any) -> Any:
         return tree_unflatten(tree, made)
     if type(v) is Enlarged:
         return v.window.started(v.value)
+    if type(v) is Numbered:
+        return numbered(v.value)
     if type(v) is Read:
         return v.place.cell_contents
     if type(v) is Maybe and type(v.value) is Blank:

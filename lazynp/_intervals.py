@@ -16,9 +16,24 @@ import numpy as np
 
 from lazynp._node import ARGS, OP, VALUE, Node, Tracer, aval_of_node
 from lazynp._recorder import StagingRecorder, local
-from lazynp._sizes import bounds
+from lazynp._sizes import Dim, bounds, sized
 
 Interval = tuple[int, int]
+
+
+class Between(tuple[int, int]):
+    """The interval of a counter, and the sizes that it lies between, both included."""
+
+    sizes: tuple[Dim, Dim]
+
+
+def between(low: int, high: int, *sizes: Dim) -> Interval:
+    """The interval of a counter that lies between two sizes. ints: what is known of these."""
+    found = Between((low, high))
+    if sized(sizes):
+        found.sizes = sizes  # type: ignore[assignment]
+    return found
+
 
 _VISITS = 64  # nodes that one question may look at
 _LOOKED_AT = 4096  # elements of an available array
@@ -61,6 +76,16 @@ def _between_values(x: Node, y: Node) -> int | None:
         return None
     found = {int(end) - int(start) for start, end in zip(a.flat, b.flat, strict=True)}
     return found.pop() if len(found) == 1 else None
+
+
+def sizes_around(node: Node) -> tuple[Dim, Dim] | None:
+    """The sizes that the counter of a loop lies between, if such are known."""
+    recorder = local.recorder
+    while isinstance(recorder, StagingRecorder):
+        if (known := recorder.ranges.get(id(node))) is not None:
+            return getattr(known, "sizes", None)
+        recorder = recorder.outer
+    return None
 
 
 _CONSTANT = "constant"

@@ -17,14 +17,16 @@ Terms = Mapping[Monomial, int]
 class Atom:
     """A variable, or an operation on sizes that is no polynomial.
 
-    least: no value is less; None if nothing is known. place: whatever the tracer knows it by.
+    least: no value is less; None if nothing is known. between: two sizes that it lies between, both
+    included, if such are known. place: whatever the tracer knows it by.
     """
 
-    __slots__ = ("name", "order", "least", "place", "op", "args", "derived", "avals")
+    __slots__ = ("name", "order", "least", "between", "place", "op", "args", "derived", "avals")
 
     def __init__(self, name: str, least: int | None, op: str = "", args: tuple[Any, ...] = ()):
         self.name, self.least, self.op, self.args = name, least, op, args
         self.order = next(_orders)
+        self.between: tuple[Any, Any] | None = None
         self.place: Any = None
         self.derived: dict[Any, Atom] = {}  # operations whose newest atom is this one
         self.avals: dict[Any, Any] = {}  # types whose newest atom is this one
@@ -145,23 +147,27 @@ def _greatest_of(ends: Iterable[int | None]) -> int | None:
     return None if None in found else max(found)  # type: ignore[type-var]
 
 
-def ends(terms: Terms, depth: int = 2) -> tuple[int | None, int | None]:
+def ends(terms: Terms, depth: int = 3) -> tuple[int | None, int | None]:
     """The least and the greatest value, also by what the operations in it say of their arguments;
     None: not known. depth: of operations looked at.
     """
     low, high = interval(terms)
     for a in {a for m in terms for a in m} if depth else ():
         count = terms.get((a,), 0)
-        if a.op in ("maximum", "minimum") and count in (1, -1):
+        if a.op in ("maximum", "minimum") and count:
             # of maximum(y, k) - z, both y - z and k - z are at most that, and one is at least
             found = [ends(replaced(terms, a, terms_of(arg)), depth - 1) for arg in a.args]
             lows, highs = zip(*found, strict=True)
-            up = (a.op == "maximum") == (count == 1)  # the greater of the two
+            up = (a.op == "maximum") == (count > 0)  # the greater of the two
             low = _most([low, *(lows if up else [_least_of(lows)])])
             high = _fewest([high, *(highs if not up else [_greatest_of(highs)])])
         elif a.op in ("floor_divide", "remainder") and count and _is_positive(a.args[1]):
             least, greatest = _by_division(terms, a, count, depth)
             low, high = _most([low, least]), _fewest([high, greatest])
+        elif a.between is not None and count:
+            least, greatest = a.between if count > 0 else a.between[::-1]
+            low = _most([low, ends(replaced(terms, a, terms_of(least)), depth - 1)[0]])
+            high = _fewest([high, ends(replaced(terms, a, terms_of(greatest)), depth - 1)[1]])
     return low, high
 
 

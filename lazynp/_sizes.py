@@ -474,9 +474,8 @@ def compared(name: str, a: Dim, b: Any) -> Any:
         if high == 0 and name in ("less_equal", "greater"):
             return name == "less_equal"
     inside = name in ("equal", "not_equal") and (type(b) is Size or b != 0)
-    if inside and (name_of := _getframe(2).f_code.co_filename).startswith(_PACKAGE):
-        if name_of != _ASKED:
-            return name == "not_equal"
+    if inside and (file := _getframe(2).f_code.co_filename).startswith(_PACKAGE) and file != _ASKED:
+        return name == "not_equal"
     return Test(name, a, b)
 
 

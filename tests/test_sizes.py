@@ -106,6 +106,21 @@ def test_exact_quotients(a: Expression, b: Expression) -> None:
             assert exact_quotient(product, y) is not None
 
 
+def test_what_a_counter_lies_between() -> None:
+    """i from 0 to n - 1, j from i + 1 to n."""
+    i, j = variable("i"), variable("j")
+    (atom,), (inner,) = i.variables(), j.variables()
+    atom.between, inner.between = (0, N - 1), (i + 1, N)
+    assert smallest(N, i + 1) == i + 1 and largest(N - i, 0) == N - i and smallest(j, N) == j
+    assert (
+        slice_extent(slice(i, i + 1), N)[1] == 1
+        and slice_extent(slice(i + 1, j), N)[1] == j - i - 1
+    )
+    assert slice_extent(slice(None, N - i), N)[1] == slice_extent(slice(i, None), N)[1] == N - i
+    assert slice_extent(slice(j, None), N + 3)[1] == N - j + 3 and bounds(3 * i - 3 * N)[1] == -3
+    assert slice_extent(slice(2 * i, 2 * i + 2), 2 * N)[1] == 2 and bounds(N * i - M)[0] is None
+
+
 BOUNDS = st.one_of(
     st.none(),
     st.integers(-4, 4).map(leaf),

@@ -110,6 +110,8 @@ def _numpys_error(x: Array, y: Array) -> Exception:
     dummies = [np.broadcast_to(np.zeros((), v.dtype), stand_in(v.shape)) for v in (x, y)]
     try:
         np.linalg.solve(*dummies)
+    except np.linalg.LinAlgError:  # they fit: the sizes may be equal, and are not known to be
+        pass
     except ValueError as error:
         return named(error, shapes) if any_sized(x, y) else error.with_traceback(None)
     return ValueError(f"solve: operands do not fit: {x.aval}, {y.aval}")

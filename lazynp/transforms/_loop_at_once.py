@@ -85,7 +85,8 @@ def _least_of(atom: Atom) -> int:
 
 def _most_of(atom: Atom, known: dict[Atom, int]) -> float:
     if not atom.op:
-        return known.get(atom, math.inf)
+        last = math.inf if atom.between is None else _most(atom.between[1], known)
+        return min(known.get(atom, math.inf), last)
     if atom.op in ("maximum", "minimum"):
         choose = max if atom.op == "maximum" else min
         return choose([_most(a, known) for a in atom.args])

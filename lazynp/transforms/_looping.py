@@ -14,7 +14,7 @@ from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._dimensions import scalar_of
 from lazynp._flush import host_value
-from lazynp._intervals import interval
+from lazynp._intervals import between, interval
 from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
 from lazynp._recorder import user_position
@@ -211,11 +211,21 @@ def stacked_loop(
         val, y = body_fun(i, val)
         return (elementwise.add(i, 1), val), y
 
-    ranges = {0: (max(_interval(lower)[0], -_FAR), min(_interval(upper)[1], _FAR) - 1)}
+    low, high = max(_interval(lower)[0], -_FAR), min(_interval(upper)[1], _FAR) - 1
+    ranges = {0: between(low, high, lower, _if_any(upper, low) - 1)}
     length = largest(upper - lower, 0)
     start = scalar_of(lower) if type(lower) is Size else lower
     (_, val), ys = scanned(step, (start, init_val), None, length, False, unroll, ranges, preserve)
     return val, ys
+
+
+def _if_any(upper: Dim, low: int) -> Dim:
+    """The end of a loop that has a round: maximum(n, 0) is n there, if it counts from 0."""
+    for atom in upper.atoms() if type(upper) is Size and low >= 0 else ():
+        if upper.terms == {(atom,): 1} and atom.op == "maximum":
+            a, b = atom.args
+            return a if type(b) is int and b <= 0 else b if type(a) is int and a <= 0 else upper
+    return upper
 
 
 def _interval(n: Dim) -> tuple[int, int]:

@@ -423,6 +423,13 @@ def test_sizes_not_known_to_be_equal_do_not_mix() -> None:
     numpy.testing.assert_array_equal(g(X, X), X + X)
     with pytest.raises(ValueError, match="cannot reshape array of size 4 into shape"):
         g(X, X[1:])
+    axes = {0: "n"}
+    solved = np.jit(
+        lambda x: np.linalg.solve(np.diag(x), np.append(x[1:], 1.0)), abstracted_axes=axes
+    )
+    with pytest.raises(ValueError, match="solve: operands do not fit") as found:
+        solved(X)  # the numbers that stand in for them happen to be equal
+    assert type(found.value) is ValueError
 
 
 def test_one_name_is_one_size() -> None:

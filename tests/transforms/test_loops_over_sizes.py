@@ -95,6 +95,60 @@ def large_ones(np: Any, x: Any) -> Any:
     return total + count
 
 
+@of_an_array
+def shortest_ways(np: Any, x: Any) -> Any:
+    d = np.abs(x[:, None] - x) + 0.1
+    for k in range(len(x)):
+        d = np.minimum(d, d[:, k : k + 1] + d[k : k + 1, :])
+    return d
+
+
+@of_an_array
+def lagged_products(np: Any, x: Any) -> Any:
+    n = len(x)
+    y = np.zeros(n)
+    for k in range(n):
+        y[k] = x[: n - k] @ x[k:]
+    return y
+
+
+@of_an_array
+def divided_differences(np: Any, x: Any) -> Any:
+    n, c = len(x), x.copy()
+    t = np.arange(n) * 1.0
+    for j in range(1, n):
+        c[j:] = (c[j:] - c[j - 1 : -1]) / (t[j:] - t[: n - j])
+    return c
+
+
+@of_an_array
+def three_diagonals(np: Any, x: Any) -> Any:
+    n = len(x)
+    a = np.zeros((n, n))
+    for i in range(1, n - 1):
+        a[i, i - 1 : i + 2] = [x[i - 1], 4.0, x[i + 1]]
+    for i in range(n - 1, 0, -1):
+        a[i - 1 : i + 1, 0] += x[i - 1 : i + 1]
+    return a
+
+
+@of_an_array
+def overlapping(np: Any, x: Any) -> Any:
+    y = np.zeros(len(x) + 4)
+    for i in range(0, len(x) - 3, 2):
+        y[i : i + 4] += x[i : i + 4] * np.array([1.0, 2.0, 2.0, 1.0])
+    return y
+
+
+@of_an_array
+def reflected(np: Any, x: Any) -> Any:
+    n, a = len(x), np.zeros(len(x))
+    for i in range(1, n):
+        k = a[:i] @ x[i:0:-1] + 1
+        a[:i] = a[:i] + k * a[i - 1 :: -1][:i]
+    return a
+
+
 def bisected(np: Any, x: Any) -> Any:
     y = np.sort(x)
     low, high = 0, len(y)

@@ -13,6 +13,7 @@ from lazynp._array import Array, Scalar, new_scalar
 from lazynp._avals import aval_of
 from lazynp._errors import of_these_sizes
 from lazynp._extents import may_be_equal
+from lazynp._facts import note
 from lazynp._intervals import interval, sizes_around
 from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node, is_tracer
 from lazynp._positions import position
@@ -276,7 +277,8 @@ def new_size(node: Node, sizes: Table, least: int | None = None, name: str = "")
         low = interval(node)[0]
         least = low if low > -_FAR else None
     atom = Atom(name or f"size{len(sizes.made)}", least)
-    atom.between = sizes_around(node)
+    around = sizes_around(node)
+    atom.between = () if around is None else (around,)
     atom.place = new_scalar(node)
     if atom.place.dtype != LENGTH.dtype:  # sizes are i64
         atom.place = elementwise.convert(atom.place, dtype=LENGTH.dtype)
@@ -431,6 +433,7 @@ def decide(what: Any, atoms: set[Atom]) -> bool | None:
                 return None
             found = bool(what.at(sizes.given.__getitem__))
             sizes.decided.append((what, found))
+            note(what, found)
             return found
         recorder = recorder.outer
     return None

@@ -17,16 +17,22 @@ Terms = Mapping[Monomial, int]
 class Atom:
     """A variable, or an operation on sizes that is no polynomial.
 
-    least: no value is less; None if nothing is known. between: two sizes that it lies between, both
-    included, if such are known. place: whatever the tracer knows it by.
+    least: no value is less; None if nothing is known. between: pairs of sizes that it lies between,
+    both included; None: not known. rests: what is left of it by some divisors. facts: tests, and
+    whether they are true (`_facts`). place: whatever the tracer knows it by.
     """
 
-    __slots__ = ("name", "order", "least", "between", "place", "op", "args", "derived", "avals")
+    __slots__ = (
+        "name", "order", "least", "between", "rests", "facts", "place", "op", "args", "derived",
+        "avals",
+    )  # fmt: skip
 
     def __init__(self, name: str, least: int | None, op: str = "", args: tuple[Any, ...] = ()):
         self.name, self.least, self.op, self.args = name, least, op, args
         self.order = next(_orders)
-        self.between: tuple[Any, Any] | None = None
+        self.between: tuple[tuple[Any, Any], ...] = ()
+        self.rests: dict[int, int] = {}
+        self.facts: tuple[tuple[Any, bool], ...] = ()
         self.place: Any = None
         self.derived: dict[Any, Atom] = {}  # operations whose newest atom is this one
         self.avals: dict[Any, Any] = {}  # types whose newest atom is this one
@@ -164,10 +170,12 @@ def ends(terms: Terms, depth: int = 3) -> tuple[int | None, int | None]:
         elif a.op in ("floor_divide", "remainder") and count and _is_positive(a.args[1]):
             least, greatest = _by_division(terms, a, count, depth)
             low, high = _most([low, least]), _fewest([high, greatest])
-        elif a.between is not None and count:
-            least, greatest = a.between if count > 0 else a.between[::-1]
-            low = _most([low, ends(replaced(terms, a, terms_of(least)), depth - 1)[0]])
-            high = _fewest([high, ends(replaced(terms, a, terms_of(greatest)), depth - 1)[1]])
+        for pair in a.between if count else ():
+            least, greatest = pair if count > 0 else pair[::-1]
+            if least is not None:
+                low = _most([low, ends(replaced(terms, a, terms_of(least)), depth - 1)[0]])
+            if greatest is not None:
+                high = _fewest([high, ends(replaced(terms, a, terms_of(greatest)), depth - 1)[1]])
     return low, high
 
 
@@ -178,18 +186,47 @@ def _is_positive(x: Any) -> bool:
 def _by_division(terms: Terms, a: Atom, count: int, depth: int) -> tuple[int | None, int | None]:
     """The ends, from x == x // k * k + x % k, and 0 <= x % k < k."""
     x, k = a.args
-    slack = (k - 1) * count
+    known = _rest(terms_of(x), k)
+    rests = [0, (k - 1) * count] if known is None else [known * count]
     if a.op == "remainder":
         low, high = ends(replaced(terms, a, {}), depth - 1)
-        slack = -slack
     else:  # k times all
         scaled = multiplied(replaced(terms, a, {}), {(): k})
         low, high = ends(added(scaled, multiplied(terms_of(x), {(): count})), depth - 1)
-    low = None if low is None else low - max(slack, 0)
-    high = None if high is None else high + max(-slack, 0)
+        rests = [-r for r in rests]
+    low = None if low is None else low + min(rests)
+    high = None if high is None else high + max(rests)
     if a.op == "floor_divide":
         low, high = None if low is None else -(-low // k), None if high is None else high // k
     return low, high
+
+
+def _rest(x: Terms, k: int) -> int | None:
+    """`x % k`, if a fact tells it."""
+    left = {m: c % k for m, c in x.items() if c % k}
+    constant = left.pop((), 0)
+    if len(left) != 1:
+        return None
+    ((monomial, count),) = left.items()
+    if len(monomial) == count == 1:
+        for by, rest in monomial[0].rests.items():
+            if by % k == 0:
+                return (rest + constant) % k
+    return None
+
+
+def parted(x: Terms, k: Any) -> tuple[dict[Monomial, int], dict[Monomial, int]]:
+    """`x // k`, as far as that is a polynomial, and what is left to divide. A rest that facts tell
+    is taken away: (n + 1) // 2 of an even n is n // 2.
+    """
+    rest = _rest(x, k) if k > 0 else None
+    x = added(x, {(): rest or 0}, -1)
+    whole = {m: c // k for m, c in x.items() if c % k == 0}
+    left = {m: c for m, c in x.items() if c % k}
+    if rest is not None and () in left:
+        whole[()] = left[()] // k
+        left[()] %= k
+    return _without_zeros(whole), left
 
 
 def replaced(terms: Terms, atom: Atom, by: Terms) -> dict[Monomial, int]:

@@ -26,6 +26,7 @@ from lazynp._polynomials import (
     divided,
     ends,
     multiplied,
+    parted,
     replaced,
     text,
 )  # fmt: skip
@@ -362,8 +363,7 @@ def quotient(a: Dim, b: Dim) -> Dim:
     if type(b) is not Size:
         if b == 0:
             raise ZeroDivisionError("integer division or modulo by zero")
-        whole = _made({m: c // b for m, c in _terms(a).items() if c % b == 0})
-        left = _made({m: c for m, c in _terms(a).items() if c % b})
+        whole, left = map(_made, parted(_terms(a), b))
         if type(left) is not Size:
             return whole + left // b
         a = left

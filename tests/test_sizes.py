@@ -110,7 +110,7 @@ def test_what_a_counter_lies_between() -> None:
     """i from 0 to n - 1, j from i + 1 to n."""
     i, j = variable("i"), variable("j")
     (atom,), (inner,) = i.variables(), j.variables()
-    atom.between, inner.between = (0, N - 1), (i + 1, N)
+    atom.between, inner.between = ((0, N - 1),), ((i + 1, N),)
     assert smallest(N, i + 1) == i + 1 and largest(N - i, 0) == N - i and smallest(j, N) == j
     assert (
         slice_extent(slice(i, i + 1), N)[1] == 1

@@ -17,6 +17,7 @@ from lazynp._allowance import Allowance, most
 from lazynp._array import Array, new_array
 from lazynp._avals import Aval
 from lazynp._config import config
+from lazynp._facts import hold
 from lazynp._flush import host_value
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import drop_oldest
@@ -106,6 +107,8 @@ class Buckets:
         if ns in self.exact:
             return True
         bucket = self._buckets(ns)
+        if not hold(self.axes, bucket):
+            return None
         program = padded(self.raw, self.axes, bucket)
         if program is None:
             self.possible = False

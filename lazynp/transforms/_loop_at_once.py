@@ -20,6 +20,7 @@ from lazynp._avals import aval_of
 from lazynp._config import config
 from lazynp._dimensions import LONGEST
 from lazynp._extents import Numbers, mapped
+from lazynp._facts import hold
 from lazynp._flush import host_value
 from lazynp._jaxpr import Eqn, Jaxpr, Literal
 from lazynp._node import leaf
@@ -85,8 +86,8 @@ def _least_of(atom: Atom) -> int:
 
 def _most_of(atom: Atom, known: dict[Atom, int]) -> float:
     if not atom.op:
-        last = math.inf if atom.between is None else _most(atom.between[1], known)
-        return min(known.get(atom, math.inf), last)
+        ends = [_most(last, known) for _, last in atom.between if last is not None]
+        return min([known.get(atom, math.inf), *ends])
     if atom.op in ("maximum", "minimum"):
         choose = max if atom.op == "maximum" else min
         return choose([_most(a, known) for a in atom.args])
@@ -230,7 +231,7 @@ class LoopAtOnce:
         if config.execution == "adaptive":
             if self.spent.get(bucket, 0.0) < self.compiling:
                 return None
-        if bucket in self.empty:
+        if bucket in self.empty or not hold(self.outer, bucket):
             return None
         if bucket not in self.programs:
             try:

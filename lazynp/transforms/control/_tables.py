@@ -41,9 +41,7 @@ def _kind(x: Any) -> type | None:
 def item(x: Any, index: Any, of: Any = None) -> Any:
     """`x[index]`. of: the type that an error names, if not that of x."""
     if is_size(index):
-        index = key_of(x, index) if isinstance(x, dict) else index
-        if isinstance(x, dict) or _kind(x) is not None:
-            index = as_number(index)
+        index = _of_size(x, index)
     if undecided(index) and type(x) in (dict, OrderedDict):
         return _entry(x, index)
     if not undecided(index) or (kind := _kind(x)) is None:
@@ -62,6 +60,13 @@ def item(x: Any, index: Any, of: Any = None) -> Any:
     values, weak = table
     found = values[_place(index, len(x), of)]
     return pythons(found, found.dtype) if weak else found
+
+
+def _of_size(x: Any, index: Any) -> Any:
+    """A size as what finds something in x."""
+    if isinstance(x, dict):
+        return as_number(key_of(x, index))
+    return index if _kind(x) is None else as_number(index)
 
 
 def cut(x: Any, lower: Any, upper: Any, step: Any) -> Any:

@@ -79,6 +79,16 @@ def _target(x: Any) -> Any:
     return target_of(placed.place.devices[0] if sharding is None else sharding)
 
 
+def _of_known_sizes(traced: Any) -> Jaxpr:
+    """The jaxpr, if one program runs it."""
+    if traced.sized is not None:
+        raise TypeError(
+            "lower: the function has sizes that its trace does not know, so no one program runs "
+            "it: lower it without abstracted_axes, and give size= where the data decide a size"
+        )
+    return traced.jaxpr
+
+
 class Lowered:
     """The result of `jit(f).lower(...)`."""
 
@@ -96,7 +106,7 @@ class Lowered:
         ValueError for other platforms. LoweringError, a NotImplementedError, names an operation
         that only NumPy, SciPy or Python can do.
         """
-        return lowering.lower(self._traced.jaxpr, platform=platform)
+        return lowering.lower(_of_known_sizes(self._traced), platform=platform)
 
     def compile(self) -> Compiled:
         """A function that accepts only arguments like these."""
@@ -113,7 +123,7 @@ class Compiled:
     def _program(self) -> Any:
         given, traced = self._lowered._given, self._lowered._traced
         operands = [*given.owners, *given.values, *given.starts, *traced.captured]
-        return program_for(traced.jaxpr, operands)
+        return program_for(_of_known_sizes(traced), operands)
 
     def as_text(self) -> str:
         """The optimised program, for one device."""

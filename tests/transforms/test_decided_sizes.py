@@ -250,3 +250,12 @@ def test_bins_of_the_same_places_have_one_size(name: str) -> None:
     wanted = np.grad(lambda x, i: np.nansum(f(np, x, i)))
     i = numpy.array([0, 1, 0, 1])
     numpy.testing.assert_allclose(gradient(x, i), wanted(x, i), rtol=1e-12)
+
+
+@pytest.mark.parametrize("axes", [None, {0: "n"}])
+def test_no_text_holds_for_all_sizes(axes: Any) -> None:
+    lowered = np.jit(lambda x: x[x > 0], abstracted_axes=axes).lower(numpy.ones(3))
+    numpy.testing.assert_array_equal(lowered.compile()(numpy.ones(3)), numpy.ones(3))
+    for text in (lowered.as_text, lambda: lowered.as_text("cuda"), lowered.compile().as_text):
+        with pytest.raises(TypeError, match="lower: the function has sizes .* give size="):
+            text()

@@ -90,7 +90,9 @@ def given(n: Any = None) -> Any:
 def looked_up(np: Any, x: Any) -> Any:
     n = len(x)
     weights = {2: 10.0, 4: 20.0, 17: 5.0}
-    return np.array([weights.get(n, 1.0), {0: 3, 1: 4}[n % 2], [5, 6, 7][n % 3]])
+    return np.array(
+        [weights.get(n, 1.0), {0: 3, 1: 4}[n % 2], [5, 6, 7][n % 3], {len(x): 8, n + 1: 9}[n]]
+    )
 
 
 PROGRAMS = [

@@ -31,8 +31,10 @@ def key_of(held: dict[Any, Any], size: Any) -> Any:
     """The key of a dict that a size is equal to, in the call that is traced; else the size. Its
     hash does not find one: it is that of its form.
     """
+    if size in held:
+        return size
     for key in held:
-        if key is size or isinstance(key, int) and as_test(size == key) is True:
+        if isinstance(key, int) and as_test(size == key) is True:
             return key
     return size
 

@@ -65,7 +65,8 @@ def item(x: Any, index: Any, of: Any = None) -> Any:
 def _of_size(x: Any, index: Any) -> Any:
     """A size as what finds something in x."""
     if isinstance(x, dict):
-        return as_number(key_of(x, index))
+        key = key_of(x, index)
+        return key if key in x else as_number(key)
     return index if _kind(x) is None else as_number(index)
 
 

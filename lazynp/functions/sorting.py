@@ -11,7 +11,7 @@ import numpy as np
 from lazynp._array import Array
 from lazynp._dimensions import require
 from lazynp._flush import host_value
-from lazynp._sizes import is_size, smallest
+from lazynp._sizes import is_size, sized, smallest
 from lazynp._strides import copied_order, in_order
 from lazynp.functions._advanced import bounded
 from lazynp.functions._checks import refuse_outside
@@ -133,6 +133,24 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 def _check_kth(kth: Any, x: Array, axis: int, kind: str) -> None:
     if kind != "introselect":
         raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
+    n = x.aval.shape[axis]
+    if not is_size(n) and not is_size(x.aval.size):
+        for k in _places(kth):
+            if x.size and not -n <= k < n:
+                raise ValueError(f"kth(={k + n if k < 0 else k}) out of bounds ({n})")
+        return
+    several = kth if isinstance(kth, (list, tuple)) else [kth]
+    for k in several if sized(several) else _places(kth):
+        for room in (n - k - 1, n + k):
+            require(smallest(x.aval.size, 1) * room, _out_of_bounds, (n, k))
+
+
+def _out_of_bounds(told: Any) -> ValueError:
+    n, k = told
+    return ValueError(f"kth(={k + n if k < 0 else k}) out of bounds ({n})")
+
+
+def _places(kth: Any) -> list[int]:
     places = np.asarray(host_value(kth._read()) if isinstance(kth, Array) else kth)
     if places.dtype.kind == "b":
         raise ValueError("Booleans unacceptable as partition index")
@@ -140,21 +158,7 @@ def _check_kth(kth: Any, x: Array, axis: int, kind: str) -> None:
         raise TypeError("Partition index must be integer")
     if places.ndim > 1:
         raise ValueError("object too deep for desired array")
-    n = x.aval.shape[axis]
-    if is_size(n) or is_size(x.aval.size):
-        for k in places.ravel().tolist():
-            for room in (n - k - 1, n + k):
-                require(
-                    smallest(x.aval.size, 1) * room,
-                    lambda m, k=k: ValueError(
-                        f"kth(={k + m if k < 0 else k}) out of bounds ({m})"
-                    ),
-                    n,
-                )  # fmt: skip
-        return
-    for k in places.ravel().tolist() if x.size else ():
-        if not -n <= k < n:
-            raise ValueError(f"kth(={k + n if k < 0 else k}) out of bounds ({n})")
+    return places.ravel().tolist()
 
 
 @by_numpy(np.partition, always=True)

@@ -79,6 +79,8 @@ OF_VECTORS = [
     "np.where(x>1)[0]", "np.compress(x>1,x)", "np.extract(x>1,x)", "x[x>1]", "np.union1d(x,x)",
     "np.intersect1d(x,x)", "np.setdiff1d(x,[.5])", "x.compress(x>1)", "x.nonzero()[0]",
     "np.quantile(x,0.3)", "np.percentile(x,30)", "np.partition(x,0)", "np.argpartition(x,0)",
+    "np.partition(x,x.shape[0]//2)[x.shape[0]//2]", "np.partition(x,x.shape[0])",
+    "np.sort(np.partition(x,(0,x.shape[0]-1))[1:-1])", "np.partition(x,-x.shape[0])[0]",
     "x[np.arange(x.shape[0])]", "x[np.arange(x.shape[0])[::-1]]",
     "np.pad(x,2,mode='wrap')", "np.pad(x,(0,5),mode='wrap')", "np.pad(x,1,mode='reflect')",
     "np.pad(x,5,mode='reflect')", "np.pad(x,(4,1),mode='symmetric')", "np.pad(x,1,mode='mean')",

@@ -28,11 +28,14 @@ _NOISE = re.compile(
 )
 
 
+Exit = tuple[int, int]  # of a process: its index, and its return code
+
+
 class _Child:
     """A process, and the threads that pass on what it prints."""
 
     def __init__(
-        self, index: int, command: list[str], environment: dict[str, str], exits: list[int]
+        self, index: int, command: list[str], environment: dict[str, str], exits: list[Exit]
     ) -> None:
         # a session of its own: signals of the terminal come from here, once
         self.process = subprocess.Popen(
@@ -48,10 +51,10 @@ class _Child:
         ]
         for thread in self.threads:
             thread.start()
-        threading.Thread(target=self._wait, args=(exits,), daemon=True).start()
+        threading.Thread(target=self._wait, args=(index, exits), daemon=True).start()
 
-    def _wait(self, exits: list[int]) -> None:
-        exits.append(self.process.wait())
+    def _wait(self, index: int, exits: list[Exit]) -> None:
+        exits.append((index, self.process.wait()))
 
     def send(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -108,7 +111,7 @@ def launch(count: int, devices: int, target: list[str]) -> int:
     service = Service("127.0.0.1", 0, lowering.coordination_service).in_background()
     command = [sys.executable, *_flags(), "-m", "lazynp.distributed._worker", *target]
     children: list[_Child] = []
-    exits: list[int] = []  # return codes, in the order in which they ended
+    exits: list[Exit] = []  # in the order in which the processes were gone
     signals = _Signals(children)
     try:
         for index in range(count):
@@ -116,7 +119,8 @@ def launch(count: int, devices: int, target: list[str]) -> int:
                 break
             environment = _environment(index, count, devices, service.port)
             children.append(_Child(index, command, environment, exits))
-        return _watched(children, exits, signals, patience)
+        _watch(children, exits, signals, patience)
+        return _first_failure(exits, service.left())
     finally:
         for child in children:
             child.send(signal.SIGKILL)
@@ -131,18 +135,26 @@ def _flags() -> list[str]:
     return subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
 
 
-def _watched(children: list[_Child], exits: list[int], signals: _Signals, patience: float) -> int:
+def _watch(children: list[_Child], exits: list[Exit], signals: _Signals, patience: float) -> None:
     """Wait for all of them; end those that stay long after one has failed."""
     end, terminated = 0.0, False
     while len(exits) < len(children):
-        if (any(exits) or signals.came) and not end:
+        if (any(code for _, code in exits) or signals.came) and not end:
             end = time.monotonic() + patience
         if end and time.monotonic() > end:
             for child in children:
                 child.send(signal.SIGKILL if terminated else signal.SIGTERM)
             end, terminated = time.monotonic() + _TERMINATED, True
         time.sleep(_POLL)
-    return next((_exit_code(code) for code in exits if code), 0)
+
+
+def _first_failure(exits: list[Exit], left: list[int]) -> int:
+    """The exit code of the process that failed first. left: those that have told the service, in
+    this order: one that fails because of another may be gone before it.
+    """
+    failed = {index: code for index, code in exits if code}
+    first = next((i for i in [*left, *failed] if i in failed), None)
+    return 0 if first is None else _exit_code(failed[first])
 
 
 def _exit_code(code: int) -> int:

@@ -86,6 +86,10 @@ class Service:
         """Whether nobody is connected."""
         return len(self._selector.get_map()) == 1
 
+    def left(self) -> list[int]:
+        """The processes that have left or were lost, in this order."""
+        return list(self._ended)
+
     def in_background(self) -> Service:
         threading.Thread(target=self.run, name="lazynp: service", daemon=True).start()
         return self

@@ -57,6 +57,8 @@ def test_output_comes_in_whole_lines(tmp_path: Path) -> None:
         ("sys.exit('so' if k else None)", 1),
         ("k and os.kill(os.getpid(), 9)", 137),
         ("k or os._exit(5)\ntime.sleep(0.5)\nos._exit(6)", 5),
+        # what it does at its end takes longer than the other needs to fail because of it
+        ("import atexit\nk and atexit.register(time.sleep, 1)\nk and sys.exit(7)\nbarrier('b')", 7),
     ],
 )
 def test_the_exit_code_is_the_first_failures(tmp_path: Path, text: str, code: int) -> None:

@@ -256,14 +256,18 @@ class CutSites:
             return False
         self.looked = count
         end = next_instruction(code, offset)
-        return any(n[CODE] is code and offset <= n[OFFSET] < end for n in pending)
+        for n in pending:  # no generator: a signal that comes while one is closed is lost
+            if n[CODE] is code and offset <= n[OFFSET] < end:
+                return True
+        return False
 
     def _has_site(self, pending: list[Node]) -> bool:
         codes = {id(site.code) for site in self.sites.values()}
-        return any(
-            id(n[CODE]) in codes and (id(n[CODE]), instruction(n[CODE], n[OFFSET])) in self.sites
-            for n in pending
-        )
+        for n in pending:
+            code = n[CODE]
+            if id(code) in codes and (id(code), instruction(code, n[OFFSET])) in self.sites:
+                return True
+        return False
 
 
 def _begins_statement(pending: list[Node], code: CodeType, offset: int) -> bool:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import signal
 from typing import Any
 
-_PACKAGE = __file__.rsplit("_signals", 1)[0]
+import numpy as np
+
+_NO_HANDLERS = (__file__.rsplit("_signals", 1)[0], np.__file__.rsplit("__init__", 1)[0])
 
 
 def signal_of(error: BaseException) -> int:
@@ -17,7 +19,7 @@ def signal_of(error: BaseException) -> int:
     theirs, place = [], error.__traceback__
     while place is not None:
         code = place.tb_frame.f_code
-        if not code.co_filename.startswith(_PACKAGE):
+        if not code.co_filename.startswith(_NO_HANDLERS):
             theirs.append(id(code))
         place = place.tb_next
     if not theirs:  # most often; to ask for all handlers takes 50 us

@@ -15,6 +15,7 @@ from lazynp import _recorder
 from lazynp._promotion import _program
 from lazynp._recorder import local
 from lazynp._signals import let_through, signal_of
+from tests.helpers import be_eager
 from tests.promoting import front, promoting
 
 
@@ -125,3 +126,46 @@ def test_what_goes_wrong_while_counting_is_told_as_python_tells_it(
     local.recorder.ticked()
     said = capfd.readouterr().err
     assert "of the observer" in said and "TypeError" not in said
+
+
+CALLS: dict[str, Callable[[], Any]] = {
+    "a function that makes an array": lambda: np.ones(5),
+    "a function of an array": lambda: np.vander(np.arange(3.0)),
+    "a function that writes": lambda: np.fill_diagonal(np.zeros((3, 3)), 1.0),
+    "an operand that is filled": lambda: np.full(3000, 2.0) + 1.0,
+}
+
+
+@pytest.mark.own_policy
+@pytest.mark.usefixtures("alarm")
+@pytest.mark.parametrize("what", CALLS)
+def test_a_signal_at_each_line_of_what_runs(what: str) -> None:
+    """Handlers run between lines of Python's, those of NumPy's functions too."""
+    lines = 0
+
+    def at_line(frame: Any, event: str, arg: Any) -> Any:
+        nonlocal lines
+        lines -= event == "line"
+        if event == "line" and lines == 0:
+            comes()
+        return at_line
+
+    def traced(line: int) -> None:
+        nonlocal lines
+        lines, before = line, sys.gettrace()
+        sys.settrace(at_line)
+        try:
+            CALLS[what]()
+        finally:
+            sys.settrace(before)
+
+    with np.config(execution="adaptive"):
+        local.recorder.reset_policy()
+        be_eager()
+        CALLS[what]()
+        for line in range(1, 40):
+            try:
+                traced(line)
+            except Timeout:
+                continue
+            assert lines > 0, f"the exception at line {line} was lost"

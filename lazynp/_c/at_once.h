@@ -200,7 +200,7 @@ static PyObject *filled(PyObject *node)
     PyObject *out = PyObject_Vectorcall(OF(op, Op, reference), values, n, NULL);
     Py_DECREF(args);
     if (!out)
-        PyErr_Clear(); /* Python comes to it again */
+        forget();
     return out;
 }
 

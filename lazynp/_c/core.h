@@ -190,28 +190,44 @@ static PyObject *hand_on(Front *front, PyObject *const *args, size_t nargsf, PyO
 
 /* -- the state, and types ---------------------------------------------------------------------- */
 
-/* Whether the error is one of a signal's handler. Then the signal comes again. */
-static int comes_again(void)
+/* The signal whose handler has raised the error; 0 if none has. */
+static int signal_of_error(void)
 {
     PyObject *type, *error, *trace;
     PyErr_Fetch(&type, &error, &trace);
+    if (!trace) { /* C has raised it */
+        PyErr_Restore(type, error, trace);
+        return 0;
+    }
     PyErr_NormalizeException(&type, &error, &trace);
-    if (trace)
-        PyException_SetTraceback(error, trace);
+    PyException_SetTraceback(error, trace);
     PyObject *module = PyImport_ImportModule("lazynp._signals");
     PyObject *found = module ? PyObject_CallMethod(module, "signal_of", "O", error) : NULL;
     long number = found ? PyLong_AsLong(found) : 0;
     Py_XDECREF(module);
     Py_XDECREF(found);
-    PyErr_Clear();
-    if (number <= 0) {
-        PyErr_Restore(type, error, trace);
+    PyErr_Restore(type, error, trace);
+    return number > 0 ? (int)number : 0;
+}
+
+/* Whether the error is one of a signal's handler. Then the signal comes again. */
+static int comes_again(void)
+{
+    int number = signal_of_error();
+    if (!number)
         return 0;
-    }
-    Py_XDECREF(type);
-    Py_XDECREF(error);
-    Py_XDECREF(trace);
-    PyErr_SetInterruptEx((int)number);
+    PyErr_Clear();
+    PyErr_SetInterruptEx(number);
+    return 1;
+}
+
+/* Drop an error of NumPy's: Python comes to the operation again, and says what is wrong. 0: it stays,
+ * as a signal has raised it. */
+static int forget(void)
+{
+    if (!PyErr_ExceptionMatches(PyExc_Exception) || signal_of_error())
+        return 0;
+    PyErr_Clear();
     return 1;
 }
 

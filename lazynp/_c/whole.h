@@ -367,10 +367,8 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
             PyObject *function = many ? front->faster : method ? front->method : front->function;
             if (function != Py_None)
                 result = quiet_named(OF(now, Recorder, quiet), function, values, n, names, &again);
-            if (!result && !again && PyErr_ExceptionMatches(PyExc_Exception)) {
-                PyErr_Clear(); /* what NumPy's public function says is said by Python's call of it */
-                again = 1;
-            }
+            if (!result && !again)
+                again = forget(); /* Python's call of NumPy's public function says the same */
         }
         if (result && front->itself == 1 && result == values[0] && is_memory(args[0]) &&
             !has_name(names, "copy"))

@@ -41,11 +41,10 @@ static PyObject *by_writing(PyObject *self, PyObject *const *args, size_t nargsf
     if (target) {
         values[0] = (PyObject *)target;
         result = quiet_named(OF(now, Recorder, quiet), front->function, values, n, names, &again);
-        if (!result && !again && PyErr_ExceptionMatches(PyExc_Exception)) {
-            PyErr_Clear(); /* Python comes to it again: none of them reads what it has written */
-            again = 1;
-        }
-        spend(now, values[0]);
+        if (!result && !again)
+            again = forget(); /* none of them reads what it has written */
+        if (!PyErr_Occurred())
+            spend(now, values[0]);
         Py_DECREF(target);
     }
     unlock(locked);

@@ -58,7 +58,7 @@ class Work:
     def wait(self) -> Any:
         # Signals come to the main thread, and one may leave the lock taken. A thread that wakes up
         # while the process ends would be ended in the midst of C++.
-        seconds = 1.0 if threading.current_thread() is threading.main_thread() else -1
+        seconds = 1.0 if threading.get_ident() == threading.main_thread().ident else -1
         while not self.done:
             if self._running.acquire(timeout=seconds):
                 self._running.release()
@@ -189,11 +189,9 @@ def result_of(key: Hashable, compile: Callable[[], Any]) -> Any:
         while len(_works) >= _KEPT:
             drop_oldest(_works)
         work = Work()
-        thread = threading.Thread(
-            target=work.run, args=(compile,), name="lazynp compiles", daemon=True
-        )
         try:
-            thread.start()
+            # a signal in `Thread.start` would end the thread before it begins, or leave it unknown
+            start_new_thread(work.run, (compile,))
         except RuntimeError:  # no memory for it, too many of them, or the process ends
             return compile()
         _works[key] = work
@@ -214,11 +212,10 @@ def compiled(client: Any, text: str, devices: Any, options: Any) -> Any:
     that of Ctrl-C does, jaxlib frees what XLA's own threads are reading: the process may crash, at
     once or at its end. So the main thread waits for another one, where no signal is handled.
     """
-    if _closing.closing or threading.current_thread() is not threading.main_thread():
+    if _closing.closing or threading.get_ident() != threading.main_thread().ident:
         return _compile(client, text, devices, options)
     work = Work()
     try:
-        # a signal in `Thread.start` would leave a thread that is not known, and says so
         start_new_thread(work.end_with, (_compile, client, text, devices, options))
     except RuntimeError:  # no memory for it, too many of them, or the process ends
         return _compile(client, text, devices, options)

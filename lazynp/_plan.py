@@ -10,6 +10,7 @@ compilation.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -171,7 +172,9 @@ class Plan:
         triangular loops): a few of its forms are compiled, the others have to earn it. Under
         "compiled", a `jit` has earned it. A function of sizes has programs for few of them.
         """
-        return self._by_cost() or not (self.programs or self._allowed())
+        if self._by_cost() or not (self.programs or self._allowed()):
+            return True
+        return sys.is_finalizing()  # destructors run at the end, and XLA's texts need imports
 
     def _allowed(self) -> bool:
         """Whether the functions that are called may have one more program."""

@@ -267,6 +267,29 @@ def test_a_daemon_thread_is_joined_at_the_end() -> None:
     assert said == "joined True 3.0\n"
 
 
+@pytest.mark.parametrize("before", ["pass", "np.sin(np.ones(4)).tolist()"])
+@pytest.mark.parametrize("policy", ["adaptive", "compiled"])
+def test_a_destructor_computes_after_all_else(policy: str, before: str) -> None:
+    """There nothing can be imported or compiled any more, and no thread begins."""
+    said = run(f"""
+        import lazynp as np
+
+        {before}
+
+        class Last:
+            def __init__(self):
+                self.x = np.ones(3)
+
+            def __del__(self):
+                y = self.x * 2 + np.ones(3)
+                y[0] = 7
+                print(y.tolist(), float(y[1]), (np.arange(200_000) + 1).tolist()[-1])
+
+        kept = Last()
+    """, policy)  # fmt: skip
+    assert said == "[7.0, 3.0, 3.0] 3.0 200000\n"
+
+
 def test_the_process_ends_while_a_thread_makes_a_client() -> None:
     """The exit handler waits for a thread that is there, and none begins after it."""
     said = run("""

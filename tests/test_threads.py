@@ -402,3 +402,31 @@ def test_fork_while_another_thread_computes(policy: str) -> None:
         policy,
     )
     assert out == "20\n"
+
+
+@needs_fork
+def test_fork_while_another_thread_loads_the_transformations() -> None:
+    out = run("""
+        import os, signal, sys, threading, time
+        import lazynp as np
+
+        class Slow:  # a part of the transformations takes its time
+            def find_spec(self, name, path=None, target=None):
+                if name == "lazynp.transforms._jit":
+                    begun.set()
+                    time.sleep(0.5)
+
+        begun = threading.Event()
+        sys.meta_path.insert(0, Slow())
+        thread = threading.Thread(target=lambda: np.jit)
+        thread.start()
+        begun.wait()
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(20)
+            np.jit
+            os._exit(0)
+        print(os.waitpid(pid, 0)[1])
+        thread.join()
+    """, "adaptive")  # fmt: skip
+    assert out == "0\n"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import mmap
 import os
+import sys
 import threading
 from importlib import import_module
 from typing import Any
@@ -63,6 +64,9 @@ class _Loader:
             mmap.mmap(-1, _LEAST).close()
         except OSError:
             raise MemoryError("no memory to load jaxlib") from None
+        if sys.is_finalizing():  # a thread would never begin
+            self.run()
+            return
         try:
             threading.Thread(target=self.run, name="lazynp: loads jaxlib").start()
         except RuntimeError:  # the process ends, or may have no more threads

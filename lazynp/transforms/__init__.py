@@ -4,8 +4,11 @@ They take a third of the time of an import, and many scripts use none. So they a
 first use of a name, and `lazynp._promotion` with them, which follows their calls.
 """
 
+import os
+import time
 from collections.abc import Callable
 from importlib import import_module
+from threading import get_ident
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -132,16 +135,35 @@ __all__ += ["adopt", "associative_scan", "block_until_ready", "tree"]
 _MORE = ("Jitted", "front_of", "plain_of", "recipe_of")  # for explanations
 
 
+_loading: set[int] = set()  # the threads that load them
+_PATIENCE = 10.0  # seconds that a fork waits for these threads
+
+
+def _before_fork() -> None:
+    """What another thread is importing while the process forks, the child could never import."""
+    end = time.monotonic() + _PATIENCE
+    while _loading - {get_ident()} and time.monotonic() < end:
+        time.sleep(0.001)
+
+
+os.register_at_fork(before=_before_fork)
+
+
 def load() -> None:
     """Load all of them, if they are not."""
     if "jit" in globals():
         return
-    with uncollected():
-        everything = import_module("lazynp.transforms._all")
-        found = {n: getattr(everything, n) for n in (*__all__, *_MORE) if hasattr(everything, n)}
-        for tell in when_loaded:
-            tell(found)
-    globals().update(found)
+    _loading.add(get_ident())
+    try:
+        with uncollected():
+            everything = import_module("lazynp.transforms._all")
+            names = [n for n in (*__all__, *_MORE) if hasattr(everything, n)]
+            found = {n: getattr(everything, n) for n in names}
+            for tell in when_loaded:  # they load more
+                tell(found)
+        globals().update(found)
+    finally:
+        _loading.discard(get_ident())
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,7 @@ from lazynp._avals import metadata_of, on_device
 from lazynp._extents import any_sized
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
-from lazynp._node import is_interpreted, leaf
+from lazynp._node import aval_of_node, is_interpreted, leaf
 from lazynp._quiet import told_result
 from lazynp._recorder import local
 from lazynp._sizes import Size, undecided
@@ -62,6 +62,29 @@ def host_of(self: Array) -> Any:
 def seen_of(self: Array) -> Any:
     """The value for code that only looks at it; under differentiation, the primal."""
     return seen_value(self._read())
+
+
+def _like_a_number(self: Array, convert: Callable[[Any], Any]) -> None:
+    """NumPy's error if the array is no single number. Its shape tells, in a trace too."""
+    aval = aval_of_node(self._read())
+    many = [size for size in aval.shape if size != 1]
+    if many and aval.dtype.kind in "biufc" and all([type(size) is int for size in many]):
+        convert(np.broadcast_to(np.zeros((), aval.dtype), aval.shape))
+
+
+def _bool(self: Array) -> bool:
+    _like_a_number(self, bool)
+    return bool(seen_of(self))
+
+
+def _int(self: Array) -> int:
+    _like_a_number(self, int)
+    return int(_real_of(self, seen_of(self)))
+
+
+def _float(self: Array) -> float:
+    _like_a_number(self, float)
+    return float(_real_of(self, host_of(self)))
 
 
 def _real_of(self: Array, value: Any) -> Any:
@@ -190,6 +213,7 @@ def _complex(self: Array) -> complex:
     """NaN gives NaN + NaN j, as the array API standard requires; a Scalar gives NaN + 0j, like a
     float.
     """
+    _like_a_number(self, complex)
     out = complex(host_of(self))
     if out.real != out.real and type(self) is NDArray and self.dtype.kind == "f":
         return complex(math.nan, math.nan)
@@ -197,6 +221,7 @@ def _complex(self: Array) -> complex:
 
 
 def _index(self: Array) -> int:
+    _like_a_number(self, operator.index)
     value = seen_of(self)
     return operator.index(np.asarray(value) if type(self) is NDArray else value)
 
@@ -392,14 +417,14 @@ METHODS: dict[str, Callable[..., Any]] = {
     "__buffer__": in_front("lent_buffer", _buffer),
     "__release_buffer__": _released,
     "__bytes__": lambda self: bytes(host_of(self)) if type(self) is Scalar else _tobytes(self),
-    "__bool__": lambda self: bool(seen_of(self)),
+    "__bool__": _bool,
     "__complex__": _complex,
     "__contains__": by_method(np.ndarray.__contains__, 2, raw=True)(_contains),
     "__copy__": by_method(np.ndarray.__copy__)(_dunder_copy),
-    "__float__": lambda self: float(_real_of(self, host_of(self))),
+    "__float__": _float,
     "__format__": _format,
     "__index__": _index,
-    "__int__": lambda self: int(_real_of(self, seen_of(self))),
+    "__int__": _int,
     "__iter__": in_front("iterate", _iter, function=getitem),
     "__len__": in_front("attribute", _len, symbol="l"),
     "__reduce__": _reduce,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -160,3 +162,20 @@ def test_tracebacks_begin_with_the_error_itself(program: str) -> None:
 @pytest.mark.parametrize("program", CLASSES + VALUES)
 def test_outcomes(program: str) -> None:
     check(program, DATA)
+
+
+@pytest.mark.parametrize("convert", [bool, int, float, complex, operator.index])
+@pytest.mark.parametrize("shape", [(3,), (2, 2), (0,), (1, 0)])
+def test_an_array_is_no_number_in_a_trace_either(
+    convert: Callable[[Any], Any], shape: tuple[int, ...]
+) -> None:
+    """Its shape tells, so the value need not be known."""
+
+    def error(module: Any, call: Callable[[Any], Any]) -> tuple[type, str]:
+        with pytest.raises((TypeError, ValueError)) as raised:
+            call(module.ones(shape, int))
+        return raised.type, str(raised.value)
+
+    expected = error(np, convert)
+    assert error(lazynp, convert) == expected
+    assert error(lazynp, lazynp.jit(lambda x: [convert(x + 1)])) == expected

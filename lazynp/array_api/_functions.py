@@ -25,6 +25,7 @@ from lazynp.functions import (
 )
 from lazynp.functions._arguments import own
 from lazynp.functions._operands import as_array, cast
+from lazynp.functions._selection import where
 
 
 def _array(x: Any) -> Array:
@@ -56,14 +57,14 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 # -- statistics ------------------------------------------------------------------------------------
 
 
-def _too_few(x: Array, axis: Any, correction: float) -> bool:
-    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
-    return math.prod([x.shape[a] for a in axes]) - correction <= 0
-
-
 def _spread(function: Any, x: Any, axis: Any, correction: float, keepdims: bool) -> Any:
     x = as_array(x)
-    if not _too_few(x, axis, correction):
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    count = math.prod([x.shape[a] for a in axes])
+    if type(count) is not int:  # a size that is traced
+        found = function(x, axis=axis, ddof=correction, keepdims=keepdims)
+        return _array(where(u.greater(count, correction), found, math.nan))
+    if count - correction > 0:
         return _array(function(x, axis=axis, ddof=correction, keepdims=keepdims))
     out = reductions.sum(x, axis=axis, keepdims=keepdims)
     dtype = x.dtype if x.dtype.kind == "f" else "f8"

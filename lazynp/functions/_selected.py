@@ -233,6 +233,9 @@ class Selection:
     def __array__(self, *_: Any, **__: Any) -> Any:
         return self.array()
 
+    def __array_namespace__(self, **options: Any) -> Any:
+        return self.whole.__array_namespace__(**options)  # type: ignore[attr-defined]
+
     def __setitem__(self, index: Any, value: Any) -> None:
         if table() is None:
             raise _refusal()

@@ -14,7 +14,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES, native
-from lazynp._dimensions import as_operand, length_of, table
+from lazynp._dimensions import as_operand, is_unsized, length_of, table
 from lazynp._extents import known_empty
 from lazynp._node import VALUE
 from lazynp._sizes import Size, is_size, largest, sized
@@ -322,7 +322,7 @@ def _rolled_by_lazy(x: Array, shift: Array, axis: int) -> Array:
 @placing
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
     """See `numpy.astype`."""
-    if not isinstance(x, Array_or_scalar):
+    if not isinstance(x, Array_or_scalar) and not is_unsized(x):
         raise TypeError(f"Input should be a NumPy array or scalar. It is a {type(x)} instead.")
     check_device(device)
     scalar = isinstance(x, (Scalar, np.generic))

@@ -46,6 +46,8 @@ EXTRA: dict[str, Callable[[Any, Any, Any], Any]] = {
     "union1d": lambda x, i, m: xpx.union1d(i, i + 1),
     "unravel_index": lambda x, i, m: _rows(xpx.unravel_index(i, (2, 2))),
 }
+# they branch on values, or on how many elements a mask selects
+ASK_FOR_VALUES = {"nanmax", "nanmin", "nunique", "setdiff1d"}
 # not functions of arrays
 OTHERS = {"__version__", "broadcast_shapes", "default_dtype", "testing"}
 
@@ -96,3 +98,31 @@ def test_extra(name: str) -> None:
     got = EXTRA[name](*map(np.asarray, _operands()))
     assert isinstance(got, np.Array)
     numpy.testing.assert_allclose(numpy.asarray(got), wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(set(EXTRA) - ASK_FOR_VALUES))
+def test_extra_under_jit(name: str) -> None:
+    """Masks are traced there, and what they select stands for an array of unknown size."""
+    wanted = numpy.asarray(EXTRA[name](*_operands()))
+    got = np.jit(EXTRA[name])(*map(np.asarray, _operands()))
+    assert got.dtype == wanted.dtype
+    numpy.testing.assert_allclose(numpy.asarray(got), wanted, rtol=1e-12, atol=1e-12)
+
+
+SELECTED: dict[str, Callable[[Any, Any], Any]] = {
+    "astype": lambda x, xp: xp.sum(xp.astype(x[x > 1], xp.float32)),
+    "std of some": lambda x, xp: xp.std(x[x > 1], correction=1),
+    "var of too few": lambda x, xp: xp.var(x[x > 4], correction=2, keepdims=True),
+    "std of none": lambda x, xp: xp.std(x[x > 90]),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("what", SELECTED)
+def test_functions_of_the_standard_take_what_a_traced_mask_selects(what: str) -> None:
+    x = _operands()[0]
+    wanted = SELECTED[what](np.asarray(x), np.array_api)
+    got = np.jit(lambda x: SELECTED[what](x, np.array_api))(np.asarray(x))
+    assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
+    numpy.testing.assert_allclose(numpy.asarray(got), numpy.asarray(wanted), rtol=1e-6)

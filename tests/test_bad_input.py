@@ -179,3 +179,13 @@ def test_an_array_is_no_number_in_a_trace_either(
     expected = error(np, convert)
     assert error(lazynp, convert) == expected
     assert error(lazynp, lazynp.jit(lambda x: [convert(x + 1)])) == expected
+
+
+@pytest.mark.parametrize("version", ["x", 3, (1,), [1, 0], (1, 0, 0)], ids=str)
+def test_a_version_of_dlpack_is_two_numbers(version: Any) -> None:
+    def said(module: Any) -> str:
+        with pytest.raises(TypeError) as raised:
+            module.ones(3).__dlpack__(max_version=version)
+        return str(raised.value)
+
+    assert said(lazynp) == said(np)

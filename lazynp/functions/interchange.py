@@ -30,7 +30,8 @@ def dlpack(
 ) -> Any:
     """A capsule of the value: read-only memory if the consumer understands that, else a copy."""
     value = np.asarray(host_value(self._read()))
-    versioned = max_version is not None and tuple(max_version) >= (1, 0)
+    # NumPy says what else is wrong with it
+    versioned = isinstance(max_version, tuple) and len(max_version) == 2 and max_version >= (1, 0)
     if not versioned and not copy and not writeable(self):
         raise BufferError(
             "Cannot export readonly array since signalling readonly is unsupported by DLPack "

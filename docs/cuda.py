@@ -41,6 +41,7 @@ from lazynp.primitives import (
 )
 from lazynp.primitives._eigen import eig
 from lazynp.primitives._orthogonal import qr_raw
+from lazynp.primitives.elementwise_incomplete import gammainc_slopes
 
 PAGE = Path(__file__).with_name("cuda.md")
 HEAD = """# NVIDIA GPUs: how programs are lowered
@@ -232,6 +233,7 @@ GONE = {
 HOST: dict[str, Example] = {
     "callback": (lambda v: np.pure_callback(numpy.sin, v, v), (V,)),
     "frechet": (np.jit(lambda m: np.jvp(lambda a: scipy.linalg.expm(a), (m,), (m,))[1]), (M,)),
+    "gammainc_slopes": (lambda v: gammainc_slopes(v, v, order=2, effect=False), (V,)),
     "hessenberg": (lambda m: scipy.linalg.hessenberg(m), (M,)),
     "ldl": (lambda m: scipy.linalg.ldl(m)[0], (M,)),
     "lfilter": (lambda v: filtered(numpy.ones(2), numpy.ones(2), v, effect=False)[0], (V,)),

@@ -122,7 +122,7 @@ def test_a_block_of_recording() -> None:
 
 # -- at the beginning of a program -----------------------------------------------------------------
 
-LONG, ROW = np.array(numpy.ones((900, 1))), np.array(numpy.ones((1, 900)))  # 6.5 MB together
+LONG, ROW = np.array(numpy.ones((1100, 1))), np.array(numpy.ones((1, 1100)))  # together 9.7 MB
 SMALL_AND_LARGE: dict[str, tuple[Callable[[], Any], bool]] = {
     # (operation, whether NumPy does it at once)
     "sum": (lambda: X + X, True),
@@ -181,12 +181,12 @@ def test_values_that_eager_works_on() -> None:
 
 
 def test_eager_is_quiet() -> None:
-    """As a compiled program: no warnings, unless somebody asks for them."""
+    """As a compiled program, but for what the user calls."""
     be_eager()
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
+        assert (X / 0.0).tolist() == [[numpy.inf] * 3] * 2
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert (X / 0.0).tolist() == [[numpy.inf] * 3] * 2
-        assert np.isnan(np.log(-X)).all()
         op = op_of(elementwise.divide, {}, (X.aval, float))
         node = EAGER.operation(op, (X._node, 0.0))
         assert node is not None and numpy.isinf(node[VALUE]).all()
@@ -296,7 +296,8 @@ def test_an_eager_thread_is_eager_again() -> None:
         with pytest.raises(FloatingPointError):
             X / 0.0
     assert local.recorder.backend is EAGER
-    assert (X / 0.0)._node[VALUE] is not None
+    with numpy.errstate(all="ignore"):
+        assert (X / 0.0)._node[VALUE] is not None
 
 
 def test_only_what_is_asked_for_is_raised() -> None:

@@ -95,8 +95,9 @@ def test_settings_change_in_the_middle_of_a_loop(eager: bool) -> None:
     x, one = np.asarray(numpy.ones(4)), np.asarray(numpy.ones(3))[1]
     zero, made = one - 1, []
     for k in range(6):
-        made.append(float((x / (x - 1.0))[0]))
-        assert float(one / zero) == float("inf")
+        with numpy.errstate(all="ignore"):
+            made.append(float((x / (x - 1.0))[0]))
+            assert float(one / zero) == float("inf")
         if k == 2:
             with np.errstate(divide="raise"):
                 with pytest.raises(FloatingPointError):

@@ -559,8 +559,9 @@ def test_large_parts_call_no_function_of_python() -> None:
             a[j + 1 :, j] = (a[j + 1 :, j] - a[j + 1 :, : 299 - j] @ a[j, : 299 - j]) / a[j, j]
             a[j : j + 5, 1:] -= a[j : j + 5, 1:]
 
-    work()
-    assert calls_of(work) == []
+    with numpy.errstate(all="ignore"):
+        work()
+        assert calls_of(work) == []
 
 
 def test_elements_of_a_reshaped_transpose_copy_its_memory_once(monkeypatch: Any) -> None:

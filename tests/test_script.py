@@ -27,7 +27,7 @@ from numpy import polynomial, emath
 import scipy.linalg
 import helper
 if "names" in sys.argv:
-    x = np.arange(1_000_000.0)  # large enough to be recorded
+    x = np.arange(2_000_000.0)  # large enough to be recorded
     print(np.__name__, la.__name__, helper.numpy.__name__, polynomial.__name__, emath.__name__)
     print(type(x).__module__, type(scipy.linalg.expm(np.eye(2))).__module__, float(x.sum()))
 print(__name__, __file__, sys.argv, sys.path[0])
@@ -84,7 +84,7 @@ def test_whose_numpy_it_is(place: Path) -> None:
     )
     assert code == 0
     names = "lazynp lazynp.linalg lazynp lazynp.polynomial lazynp.emath"
-    assert out.splitlines()[:2] == [names, "lazynp numpy 499999500000.0"]
+    assert out.splitlines()[:2] == [names, "lazynp numpy 1999999000000.0"]
     assert "0 programs run compiled" in report and "script.py:11" in report
 
 

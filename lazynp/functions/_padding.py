@@ -247,7 +247,7 @@ def _mean(x: Array, axis: int) -> Array:
 
 def _median(x: Array, axis: int) -> Array:
     n = x.shape[axis]
-    if not n:
+    if known_empty(n):
         return _mean(x, axis)
     x = sorting.sort(x, axis=axis)
     middle = _mean(part(x, axis, (n - 1) // 2, n // 2 + 1), axis)

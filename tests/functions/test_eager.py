@@ -49,7 +49,7 @@ def test_a_loop_of_large_ones_is_not() -> None:
     fresh_start()
     x = np.array(numpy.ones(500_000))
     for _ in range(100):  # that write more than 1 GB
-        x = x * 0.5 + x * x - 0.25
+        x = x * 0.5 + x * x * 0.25 - 0.25
     assert not is_eager()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -11,15 +10,9 @@ import pytest
 import scipy.linalg
 
 import lazynp as np
-from lazynp.interop import scipy as hooks
 from tests.interop.rows import M, X
 
-
-@pytest.fixture(autouse=True)
-def _hooked() -> Iterator[None]:
-    hooks.hook()
-    yield
-    hooks.unhook()
+pytestmark = pytest.mark.usefixtures("hooked")
 
 
 def test_bases_of_matrices_without_full_rank() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -11,18 +11,13 @@ import scipy.integrate as si
 import scipy.optimize as so
 
 import lazynp as np
-from lazynp.interop import scipy as hooks
 
 X = numpy.array([0.8, 0.5, 1.3])
 TIGHT = {"rtol": 1e-10, "atol": 1e-11}
 INF = numpy.inf
 
 
-@pytest.fixture(autouse=True)
-def _hooked() -> Iterator[None]:
-    hooks.hook()
-    yield
-    hooks.unhook()
+pytestmark = pytest.mark.usefixtures("hooked")
 
 
 def _pendulum(t: Any, y: Any, a: Any, b: Any) -> Any:

@@ -6,7 +6,6 @@ of SciPy's.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -15,7 +14,6 @@ import scipy.special
 import scipy.stats as st
 
 import lazynp as np
-from lazynp.interop import scipy as hooks
 
 # name -> shapes, one list for each set of parameters
 LAWS: dict[str, list[list[float]]] = {
@@ -90,11 +88,7 @@ PLACES = numpy.array([-2.3, -0.9, -0.3, 0.15, 0.45, 0.85, 1.33, 2.7])
 CASES = [(name, i) for name, several in LAWS.items() for i in range(len(several))]
 
 
-@pytest.fixture(autouse=True)
-def _hooked() -> Iterator[None]:
-    hooks.hook()
-    yield
-    hooks.unhook()
+pytestmark = pytest.mark.usefixtures("hooked")
 
 
 def _value(method: Any, x: Any, p: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -12,15 +12,9 @@ import scipy.integrate
 import scipy.optimize
 
 import lazynp as np
-from lazynp.interop import scipy as hooks
 from lazynp.interop._calls import is_traced
 
-
-@pytest.fixture(autouse=True)
-def _hooked() -> Iterator[None]:
-    hooks.hook()
-    yield
-    hooks.unhook()
+pytestmark = pytest.mark.usefixtures("hooked")
 
 
 SEEN: list[bool] = []

@@ -3,7 +3,7 @@ rows of `sparse_rows.py` have the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -12,7 +12,6 @@ import scipy.sparse as ss
 import scipy.sparse.linalg as ssl
 
 import lazynp as np
-from lazynp.interop import scipy as hooks
 
 X = numpy.array([2.0, 1.5, 1.2, 2.4])
 B = numpy.array([1.0, -0.5, 0.3, 2.0])
@@ -30,11 +29,7 @@ ITERATIONS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _hooked() -> Iterator[None]:
-    hooks.hook()
-    yield
-    hooks.unhook()
+pytestmark = pytest.mark.usefixtures("hooked")
 
 
 def _tridiagonal(x: Any) -> Any:

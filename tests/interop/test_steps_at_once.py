@@ -4,7 +4,7 @@ other, which all other cases take.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -12,17 +12,13 @@ import pytest
 import scipy.integrate as si
 
 import lazynp as np
-from lazynp.interop import _integrals, _steps_at_once, scipy as hooks
+from lazynp.interop import _integrals, _steps_at_once
 
 X = numpy.array([0.8, 0.5, 1.3])
 INF = numpy.inf
 
 
-@pytest.fixture(autouse=True)
-def _hooked() -> Iterator[None]:
-    hooks.hook()
-    yield
-    hooks.unhook()
+pytestmark = pytest.mark.usefixtures("hooked")
 
 
 def _pendulum(t: Any, y: Any, a: Any, b: Any) -> Any:

@@ -20,7 +20,7 @@ import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar, Token, copy_context
 from typing import Any, TypeVar
 
@@ -219,6 +219,15 @@ def quiet(*kinds: str) -> Callable[[F], F]:
     return decorate
 
 
+def _text_of(message: str) -> str:
+    """NumPy's warning, of what it logs."""
+    return message.removeprefix("Warning: ").rstrip("\n")
+
+
+def _kind_of(text: str) -> str:
+    return _TEXTS.get(text.split(" encountered")[0], "invalid")
+
+
 class _Log:
     """Receives what NumPy logs, and warns where the user requested that."""
 
@@ -231,9 +240,8 @@ class _Log:
         return self.users(error, flag)
 
     def write(self, message: str) -> None:
-        text = message.removeprefix("Warning: ").rstrip("\n")
-        kind = _TEXTS.get(text.split(" encountered")[0], "invalid")
-        if self.modes[kind] == "warn":
+        text = _text_of(message)
+        if self.modes[_kind_of(text)] == "warn":
             warnings.warn(text, RuntimeWarning, stacklevel=_users_level())
         elif self.users is None:
             raise NameError(f"log specified for {text} but no object with write method found.")
@@ -243,7 +251,7 @@ class _Log:
 
 # -- what NumPy finds where no state is strict -----------------------------------------------------
 
-# these call NumPy for a function that the user has called
+# files whose functions call NumPy for a function that the user has called
 _FRONTS = frozenset(
     {__file__.rsplit("_errstate", 1)[0] + name for name in (
         "_quiet.py", "_errstate.py", "_backends.py", "_conversions.py", "_interpreter.py",
@@ -272,14 +280,14 @@ def tell() -> int:
     messages = heard_here()
     if not _called_by_user():
         return _of_ours()
-    return _tell([m.removeprefix("Warning: ").rstrip("\n") for m in messages])
+    return _tell(map(_text_of, messages))
 
 
 def noticed(name: str, flags: int) -> int:
     """Warn of the flags that an inner loop of NumPy's has raised, which C has called."""
     if not _called_by_user():
         return _of_ours()
-    return _tell([f"{text} encountered in {name}" for flag, text in _FLAGS.items() if flags & flag])
+    return _tell(f"{text} encountered in {name}" for flag, text in _FLAGS.items() if flags & flag)
 
 
 def _of_ours() -> int:
@@ -287,10 +295,10 @@ def _of_ours() -> int:
     return ASK if sys._getframe(2).f_code.co_filename in _FRONTS else FORGET
 
 
-def _tell(texts: list[str]) -> int:
+def _tell(texts: Iterable[str]) -> int:
     modes: Any = np.geterr()
     for text in dict.fromkeys(texts):
-        mode = modes[_TEXTS.get(text.split(" encountered")[0], "invalid")]
+        mode = modes[_kind_of(text)]
         if mode == "warn":
             warnings.warn(text, RuntimeWarning, stacklevel=_users_level())
         elif mode == "raise":

@@ -20,7 +20,6 @@ import numpy as np
 # private to NumPy, the basis of errstate; if a version lacks them, we use errstate
 _umath: Any = getattr(getattr(np, "_core", None), "umath", None)
 errors = getattr(_umath, "_extobj_contextvar", None)
-
 if not hasattr(_umath, "_make_extobj"):
     errors = None
 _IGNORED = None if errors is None else _umath._make_extobj(all="ignore")
@@ -45,6 +44,16 @@ def heard_here() -> list[str]:
     here = [message for ident, message in heard if ident == thread]
     heard[:] = [it for it in heard if it[0] != thread]
     return here
+
+
+tellers: list[Callable[[], object]] = [heard_here]  # the last one tells the user what was heard
+
+
+def told(result: Any) -> Any:
+    """This result of what the user has called, once the user knows what NumPy has logged."""
+    if heard:
+        tellers[-1]()
+    return result
 
 
 def quietly(function: Any, values: list[Any], **params: Any) -> Any:
@@ -93,10 +102,7 @@ def quiet_result(quiet: Callable[..., Any], function: Callable[..., Any], *value
 
 def aloud(function: Any, values: list[Any], **params: Any) -> Any:
     """`function(*values)` for the user, in a copy of the context: see `told_result`."""
-    result = copy_context().run(_hearing, function, values, params)
-    if heard:
-        tellers[-1]()
-    return result
+    return told(copy_context().run(_hearing, function, values, params))
 
 
 def _hearing(function: Any, values: list[Any], params: dict[str, Any]) -> Any:
@@ -104,13 +110,6 @@ def _hearing(function: Any, values: list[Any], params: dict[str, Any]) -> Any:
         return _ignoring(function, values, params)
     errors.set(_HEARD)
     return function(*values, **params)
-
-
-def _nobody() -> None:
-    heard_here()
-
-
-tellers: list[Callable[[], object]] = [_nobody]  # the last one tells the user what was heard
 
 
 def told_result(quiet: Callable[..., Any], function: Callable[..., Any], *values: Any) -> Any:
@@ -121,6 +120,4 @@ def told_result(quiet: Callable[..., Any], function: Callable[..., Any], *values
         if heard:
             heard_here()
         return aloud(function, list(values))
-    if heard:
-        tellers[-1]()
-    return result
+    return told(result)

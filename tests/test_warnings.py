@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -104,6 +105,11 @@ def test_operators_of_numbers_warn_as_numpys(name: str, dtype: str) -> None:
                         pass
 
                 assert _told(program, np) == _told(program, numpy), (values[i], other)
+
+
+def test_the_files_of_fronts_are_there() -> None:
+    """A file that is renamed would make its functions silent."""
+    assert all(map(os.path.isfile, _errstate._FRONTS))
 
 
 def test_the_state_of_numpy_decides() -> None:

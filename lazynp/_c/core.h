@@ -222,7 +222,7 @@ static int comes_again(void)
 }
 
 /* Drop an error of NumPy's: Python comes to the operation again, and says what is wrong. 0: it stays,
- * as a signal has raised it. */
+   as a signal has raised it. */
 static int forget(void)
 {
     if (!PyErr_ExceptionMatches(PyExc_Exception) || signal_of_error())

@@ -15,7 +15,7 @@ from lazynp._array import Scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._flush import host_value
-from lazynp._quiet import heard, quiet_context, tellers
+from lazynp._quiet import quiet_context, told
 from lazynp._recorder import staged
 from lazynp._values import watched
 
@@ -58,9 +58,7 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
                 there = t is float or t is int or t is bool or t is complex
             if there and node[4] is AVALS[type(a)]:
                 if not _is_looked_at():
-                    value = quiet(function, a, b)
-                    if heard:
-                        tellers[-1]()
+                    value = told(quiet(function, a, b))
                     if type(value) is complex:  # `1j * x` of a float64, which is a float: Python's
                         return value
                     aval = AVALS[type(value)]
@@ -95,11 +93,9 @@ def unary_operator_of(
         if node[4] is not AVALS.get(type(node[2])) or _is_looked_at():
             return general(x)
         try:
-            value = quiet(function, node[2])
+            value = told(quiet(function, node[2]))
         except RuntimeError:
             return general(x)
-        if heard:
-            tellers[-1]()
         aval = AVALS.get(type(value))
         return general(x) if aval is None else scalar(value, aval)
 

@@ -20,7 +20,7 @@ from lazynp._avals import on_device
 from lazynp._flush import flush_for_part, host_value
 from lazynp._node import ARGS, CODE, LENT, OP, VALUE, Node, Op, Tracer, aval_of_node, leaf
 from lazynp._ownership import exclusive, has_own_node, owned
-from lazynp._quiet import aloud, heard, tellers
+from lazynp._quiet import aloud, told
 from lazynp._recorder import local
 from lazynp._steps import Basic, Field
 from lazynp._strides import laid_out, order_of_strides
@@ -43,9 +43,7 @@ def write(target: Array, function: Callable[..., Any], *values: Any) -> bool:
         if memory is None:
             return False
         try:
-            local.recorder.quiet(function, memory, *values)
-            if heard:
-                tellers[-1]()
+            told(local.recorder.quiet(function, memory, *values))
         except RuntimeError as error:
             if "context" not in str(error):  # otherwise `quiet` was called from within
                 raise

@@ -127,9 +127,10 @@ def test_short_work_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_promotion.transforms, "load", lambda: loaded.append(clock[0]))
     clock = [0]
     monkeypatch.setattr(_promotion.time, "process_time", lambda: 1e-3 * clock[0])
-    monkeypatch.setattr(_promotion, "_Waiting", type("_Waiting", (_promotion._Waiting,), {}))
+    fresh = {"ticks": 0, "in_vain": {}}
+    monkeypatch.setattr(_promotion, "_Waiting", type("_Waiting", (_promotion._Waiting,), fresh))
     ticks = _promotion._TICKS
-    with np.config(execution="adaptive"):
+    with np.config(execution="adaptive", promotion=True):
         for clock[0] in (5, *[9] * ticks, 30, 34):
             _promotion._count(sys._getframe())
         assert loaded == []

@@ -94,7 +94,26 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "turned": lambda x: x[:60].reshape(3, 4, 5).transpose(1, 0, 2),
     "0-d": lambda x: x[3:4].reshape(()),
 }  # fmt: skip
-LENGTHS = (1500, 5000)  # with, and without the ufunc
+LENGTHS = (1500, 5000)  # other threads wait, and do not
+# more than others wait for: of an array of 12,000 numbers
+LARGE: list[dict[str, Callable[[Any], Any]]] = [
+    {
+        "one axis": lambda x: x[:5500],
+        "backwards": lambda x: x[5499::-1],
+        "every second": lambda x: x[:11000:2],
+        "one": lambda x: x[7:8],
+    },
+    {
+        "rows": lambda x: x[:10584].reshape(98, 108),
+        "inner": lambda x: x[:11000].reshape(100, 110)[1:-1, 1:-1],
+        "every second": lambda x: x[:11760].reshape(98, 120)[:, :108],
+        "upside down": lambda x: x[:10584].reshape(98, 108)[::-1],
+        "turned": lambda x: x[:10584].reshape(108, 98).T,
+        "a row": lambda x: x[:108],
+        "a column": lambda x: x[:98].reshape(98, 1),
+        "a block": lambda x: x[:10584].reshape(7, 14, 108),
+    },
+]
 PAIRS = [(a, b) for a in LAYOUTS for b in LAYOUTS]
 
 
@@ -120,8 +139,10 @@ def outcome(f: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
     return out.dtype, out.shape, out.strides, bits(out), out.ndim and "array"
 
 
-def part(x: Any, layout: str) -> tuple[Any, Callable[[Any], Any]]:
-    return x, LAYOUTS[layout]
+def part(
+    x: Any, layout: str, layouts: dict[str, Callable[[Any], Any]] = LAYOUTS
+) -> tuple[Any, Callable[[Any], Any]]:
+    return x, layouts[layout]
 
 
 def check(name: str, *given: Any) -> None:
@@ -167,6 +188,51 @@ def test_of_two_operands(name: str) -> None:
                 check(name, number, part(x, layout))
         for size in LENGTHS:
             check(name, numbers(dtype, size), numbers(dtype, size))
+
+
+@pytest.mark.parametrize("name", [n for n in UFUNCS if getattr(numpy, n).nin == 2])
+def test_of_two_large_operands(name: str) -> None:
+    for at, dtype in enumerate("dfFql?eB"):
+        x = numbers(dtype, 12_000)
+        y = numpy.roll(x, 2)
+        for layouts in LARGE:
+            pairs = [(a, b) for a in layouts for b in layouts]
+            for a, b in pairs[at % 4 :: 4]:
+                check(name, part(x, a, layouts), part(y, b, layouts))
+            check(name, part(x, next(iter(layouts)), layouts), y[3])
+
+
+CHAINS: list[Callable[[Any, Any], Any]] = [
+    lambda x, y: (x + y) * y,
+    lambda x, y: y - (x * y),
+    lambda x, y: ((x - y) / 3.0 + x) * 0.5,
+    lambda x, y: (x + y) // (y + 2),
+    lambda x, y: (x * 2 > y) & (x != y),
+    lambda x, y: -(x + y),
+    lambda x, y: (x + y) ** 2,
+    lambda x, y: (x + 1) + (x + 1),
+    lambda x, y: (x + y) + (x + y)[::-1],
+    lambda x, y: ~(x < y) | (y < x),
+]
+
+
+@pytest.mark.parametrize("f", CHAINS)
+def test_of_large_temporaries(f: Callable[..., Any]) -> None:
+    """An operand that is lost has the memory for the result."""
+    for dtype in "dfFqi":
+        x = numbers(dtype, 12_000)
+        y = numpy.roll(x, 2)
+        for layouts in LARGE:
+            for a in layouts.values():
+                for b in layouts.values():
+                    if dtype == "F" and f in (CHAINS[3], CHAINS[4], CHAINS[9]):
+                        continue  # not of complex numbers
+                    want = outcome(f, a(x), b(y))
+                    ours = a(np.array(x)), b(np.array(y))
+                    before = [bits(z) for z in ours]
+                    for _ in range(3):
+                        assert outcome(f, *ours) == want
+                    assert [bits(z) for z in ours] == before
 
 
 def test_of_powers() -> None:
@@ -312,6 +378,17 @@ def test_in_place(f: Callable[..., Any]) -> None:
                 if f is operator.ipow and tuple in map(type, want[0]):
                     want, got = want[0][0], got[0][0]  # what an error leaves is no promise
                 assert got == want, (f, dtype, k, other)
+
+
+@pytest.mark.parametrize("f", IN_PLACE[:5])
+def test_in_place_of_large_parts(f: Callable[..., Any]) -> None:
+    for dtype in "dfqi?":
+        x = numbers(dtype, 12_000)
+        for layouts in LARGE:
+            for target in list(layouts.values())[:5]:
+                for other in (*layouts.values(), numpy.roll(x, 3)[:1], 2.5, 3):
+                    want = in_place(f, numpy, x, target, other)
+                    assert in_place(f, np, x, target, other) == want
 
 
 @given(data=st.data())

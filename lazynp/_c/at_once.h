@@ -170,7 +170,7 @@ static PyObject *computed(PyObject *op, PyObject *const *values, Py_ssize_t n, P
     if (way->loop.loop && is_scalar)
         out = number_by_loop(&way->loop, values, n);
     else if (way->loop.loop && suit_loop(&way->loop, values, n))
-        out = (PyObject *)by_loop(&way->loop, values, n);
+        out = (PyObject *)by_loop(&way->loop, values, n, NULL);
     else if (way->multiplies && n == 2 && !is_scalar)
         out = (PyObject *)product_by(&way->product, OF(op, Op, reference), values[0], values[1], 0);
     if (out || PyErr_Occurred())

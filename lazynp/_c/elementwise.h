@@ -252,8 +252,8 @@ static int is_for_loop(Front *front, const Operand *them, Py_ssize_t n, int *num
 
 /* NumPy's result by its inner loop, new. What the operands are decides which; nothing depends on
    their shapes, which change from round to round in many loops. NULL without an error: forward to
-   the memo table. */
-static PyObject *looped(Front *front, const Operand *them, Py_ssize_t n)
+   the memo table. `into`: memory of an operand that is lost after this, or NULL. */
+static PyObject *looped(Front *front, const Operand *them, Py_ssize_t n, PyArrayObject *into)
 {
     int kinds[2], numbers;
     if (!is_for_loop(front, them, n, &numbers))
@@ -268,7 +268,7 @@ static PyObject *looped(Front *front, const Operand *them, Py_ssize_t n)
         out = aval ? scalar(number, aval) : NULL;
         Py_XDECREF(number);
     }
-    PyArrayObject *result = numbers ? NULL : by_loop(it, values, front->method == Py_None ? n : 1);
+    PyArrayObject *result = numbers ? NULL : by_loop(it, values, front->method == Py_None ? n : 1, into);
     if (result)
         out = handle_of(result);
     Py_DECREF(values[0]);
@@ -466,13 +466,14 @@ static int are_small_values(Front *front, PyObject *now, const Operand *them, Py
                           (double)(bytes > others ? bytes : others));
 }
 
-/* The memory for the result, which the operand that is a temporary has; else NULL. Borrowed. */
+/* The memory of the operand that is a temporary, if its result has this aval (NULL: any may have it);
+   else NULL. Borrowed. */
 static PyArrayObject *memory_for(PyObject *temporary, PyObject *const *xs, const Operand *them,
                                  Py_ssize_t n, PyObject *aval)
 {
     for (Py_ssize_t i = 0; temporary && i < n; i++)
         if (xs[i] == temporary)
-            return them[i].known == aval ? memory_of_temporary(temporary) : NULL;
+            return !aval || them[i].known == aval ? memory_of_temporary(temporary) : NULL;
     return NULL;
 }
 
@@ -533,7 +534,8 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
         goto end; /* Python records it as a part, or copies it */
     if (eager && front->arrays_only)
         out = product(front, them, now);
-    else if (eager && !is_part && (out = looped(front, them, n)))
+    else if (eager && !is_part &&
+             (out = looped(front, them, n, order ? NULL : memory_for(temporary, xs, them, n, NULL))))
         spend(now, PyList_GET_ITEM(OF(out, Array, _node), VALUE));
     if (out) {
         again = 0;
@@ -555,7 +557,7 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
         }
         int power = front->method != Py_None, square = power && is_two(them[1].value);
         PyArrayObject *into =
-            order || (power && !square) ? NULL : memory_for(temporary, xs, them, n, found);
+            order || !found || (power && !square) ? NULL : memory_for(temporary, xs, them, n, found);
         square = square && into;
         PyObject *values[2] = {Py_NewRef(them[0].value), Py_XNewRef(them[1].value)};
         PyObject *kept[2] = {Py_NewRef(them[0].known), Py_XNewRef(them[1].known)};

@@ -1,6 +1,7 @@
 /* NumPy's inner loops on small arrays, without the ufunc around them. See core.h.
 
-   A ufunc takes some 150 ns to find the loop for its operands, and to look at the error state. Here
+   A ufunc takes some 150 ns to find the loop for its operands, and to look at the error state, and its
+   iterator some 20 ns for each row of a part of a plane. Here
    both are known: the memo table of a front tells what the operands are, and nothing watches for
    floating-point errors. The loop, and so each bit of the result, is the one that NumPy takes. */
 
@@ -8,7 +9,9 @@
 
 #include "core.h"
 
-enum { LOOPED = 4096 }; /* elements; more of them make up for the ufunc */
+/* Elements. Larger results make up for the ufunc; while those above HELD are computed, other threads
+   go on, and they take the memory of a temporary. */
+enum { LOOPED = 1 << 20, HELD = 4096 };
 
 /* Whether this file takes Python's numbers of a class as elements of this type. */
 static inline int takes_numbers(PyTypeObject *class, int type)
@@ -203,15 +206,19 @@ static int walk_axes(Walk *walk, PyObject *const *values, Py_ssize_t n, int type
 }
 
 /* Run a loop over the last axis for each place on the others. It may leave an error. */
-static void run_loop(const Loop *it, Walk *walk)
+static void run_loop(const Loop *found, Walk *walk)
 {
-    npy_intp place[AXES] = {0};
+    const Loop it = *found; /* its place may be another's by the time other threads have run */
+    npy_intp place[AXES] = {0}, elements = 1;
     int last = walk->ndim - 1, axis;
-    before_loop(it);
+    for (axis = 0; axis <= last; axis++)
+        elements *= walk->dims[axis];
+    PyThreadState *state = elements > HELD ? PyEval_SaveThread() : NULL;
+    before_loop(&it);
     do {
         char *at[OPERANDS] = {walk->at[0], walk->at[1], walk->at[2]};
         npy_intp size = walk->dims[last];
-        it->loop(at, &size, walk->strides[last], it->data);
+        it.loop(at, &size, walk->strides[last], it.data);
         for (axis = last - 1; axis >= 0; axis--) {
             int ends = ++place[axis] == walk->dims[axis];
             npy_intp steps = ends ? 1 - place[axis] : 1;
@@ -222,7 +229,9 @@ static void run_loop(const Loop *it, Walk *walk)
             place[axis] = 0;
         }
     } while (axis >= 0);
-    after_loop(it);
+    if (state)
+        PyEval_RestoreThread(state);
+    after_loop(&it);
 }
 
 /* Let the walk read the operands that are numbers. */
@@ -259,8 +268,18 @@ static int broadcast(Walk *walk, PyObject *const *values, Py_ssize_t n)
     return 1; /* `walks_over` compares them with each operand */
 }
 
-/* NumPy's result, new. NULL without an error: the ufunc must do it. */
-static PyArrayObject *by_loop(const Loop *it, PyObject *const *values, Py_ssize_t n)
+/* Whether an operand's memory can take this result: elements are read before they are written. */
+static int can_take(PyArrayObject *into, const Loop *it, int ndim, const npy_intp *dims, int is_flat)
+{
+    return PyArray_TYPE(into) == it->out && it->type == it->out && (is_flat || it->rounded) &&
+           PyArray_NDIM(into) == ndim &&
+           !memcmp(PyArray_DIMS(into), dims, ndim * sizeof(npy_intp));
+}
+
+/* NumPy's result, new. `into`: memory of an operand that nobody else has, or NULL. NULL without an
+   error: the ufunc must do it. */
+static PyArrayObject *by_loop(const Loop *it, PyObject *const *values, Py_ssize_t n,
+                              PyArrayObject *into)
 {
     Walk walk = {0};
     Number numbers[2];
@@ -270,9 +289,13 @@ static PyArrayObject *by_loop(const Loop *it, PyObject *const *values, Py_ssize_
         return NULL;
     if (!walk_numbers(&walk, values, n, it->type, numbers))
         return NULL;
-    PyArrayObject *out = (PyArrayObject *)PyArray_NewFromDescr(
-        &PyArray_Type, PyArray_DescrFromType(it->out), like ? PyArray_NDIM(like) : walk.ndim,
-        like ? PyArray_DIMS(like) : walk.dims, NULL, NULL, 0, NULL);
+    int ndim = like ? PyArray_NDIM(like) : walk.ndim;
+    const npy_intp *dims = like ? PyArray_DIMS(like) : walk.dims;
+    PyArrayObject *out =
+        into && can_take(into, it, ndim, dims, !!like)
+            ? (PyArrayObject *)Py_NewRef(into)
+            : (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(it->out),
+                                                    ndim, dims, NULL, NULL, 0, NULL);
     if (!out)
         return NULL;
     walk.at[n] = PyArray_BYTES(out);

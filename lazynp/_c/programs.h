@@ -25,7 +25,7 @@ static int added_doubles(PyObject *part, PyObject *u)
 {
     PyArrayObject *to = (PyArrayObject *)part, *from = (PyArrayObject *)u;
     if (!is_memory(part) || !is_memory(u) || !is_of(to, NPY_DOUBLE) || !is_of(from, NPY_DOUBLE) ||
-        !PyArray_ISWRITEABLE(to) || !PyArray_SAMESHAPE(to, from) || PyArray_SIZE(to) > LOOPED)
+        !PyArray_ISWRITEABLE(to) || !PyArray_SAMESHAPE(to, from) || PyArray_SIZE(to) > HELD)
         return 0;
     int flat = PyArray_NDIM(to) != 1;
     if ((flat && !(PyArray_IS_C_CONTIGUOUS(to) && PyArray_IS_C_CONTIGUOUS(from))) ||
@@ -64,7 +64,7 @@ static PyObject *computed_into(PyObject *op, const Way *way, PyObject *const *va
     PyObject *shape = OF(OF(op, Op, aval), Aval, shape);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyArrayObject *memory = ends >> i & 1 ? memory_of_dead(values[i]) : NULL;
-        if (!memory || PyArray_TYPE(memory) != type || (PyArray_SIZE(memory) <= LOOPED && !way->guards) ||
+        if (!memory || PyArray_TYPE(memory) != type || (PyArray_SIZE(memory) <= HELD && !way->guards) ||
             !PyArray_IS_C_CONTIGUOUS(memory) || PyArray_NDIM(memory) != PyTuple_GET_SIZE(shape))
             continue;
         int fits = PyArray_ISNBO(PyArray_DESCR(memory)->byteorder);
@@ -72,6 +72,11 @@ static PyObject *computed_into(PyObject *op, const Way *way, PyObject *const *va
             fits = fits && PyArray_DIM(memory, axis) == PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
         if (!fits)
             continue;
+        PyArrayObject *out = way->loop.loop && suit_loop(&way->loop, values, n)
+                                 ? by_loop(&way->loop, values, n, memory)
+                                 : NULL;
+        if (out || PyErr_Occurred())
+            return (PyObject *)out;
         given[n] = (PyObject *)memory;
         return PyObject_Vectorcall(OF(op, Op, reference), given, n + 1, NULL);
     }

@@ -40,7 +40,7 @@ static PyArrayObject *memory_of_temporary(PyObject *x)
     if (Py_REFCNT(x) != 1 || !is_array(x) || OF(x, Array, _base) != Py_None)
         return NULL;
     PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
-    if (!is_memory(value) || PyArray_SIZE((PyArrayObject *)value) <= LOOPED)
+    if (!is_memory(value) || PyArray_SIZE((PyArrayObject *)value) <= HELD)
         return NULL;
     PyArrayObject *memory = sole_memory(node);
     return memory && PyArray_IS_C_CONTIGUOUS(memory) && OF(x, Array, _flags) == Py_None &&

@@ -1,9 +1,9 @@
-/* NumPy's inner loops on small arrays, without the ufunc around them. See core.h.
+/* NumPy's inner loops on arrays, without the ufunc around them. See core.h.
 
-   A ufunc takes some 150 ns to find the loop for its operands, and to look at the error state, and its
-   iterator some 20 ns for each row of a part of a plane. Here
-   both are known: the memo table of a front tells what the operands are, and nothing watches for
-   floating-point errors. The loop, and so each bit of the result, is the one that NumPy takes. */
+   A ufunc takes some 150 ns to find the loop for its operands, and to look at the error state. Its
+   iterator takes some 20 ns for each row of a part of a plane. Here the memo table of a front tells
+   what the operands are, and a walk over the rows is a few additions. The loop, and so each bit of the
+   result, is the one that NumPy takes. */
 
 #pragma once
 

@@ -4,6 +4,7 @@
 
 #include "handles.h"
 #include "hosts.h"
+#include "kernels.h"
 #include "present.h"
 #include "scalars.h"
 #include "tangents.h"
@@ -514,7 +515,7 @@ static PyObject *chosen(PyObject *self, PyObject *value, PyObject *index, int *a
                 PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value);
     if ((plain || is_laid_out(self, (PyArrayObject *)value)) && !watched())
         where = host_index(index);
-    got = where ? PyObject_GetItem(value, where) : NULL;
+    got = where ? item_of(value, where) : NULL;
     *again = got != NULL || !where;
     Py_DECREF(value);
     Py_XDECREF(where);

@@ -514,6 +514,8 @@ static PyMethodDef METHODS[] = {
     {"add_rows", add_rows, METH_VARARGS,
      "add_rows(out, rows, values): out[rows[k]] += values[k], in order. False, with nothing done, "
      "for arrays of a kind that it does not take."},
+    {"take_kernels", take_kernels, METH_VARARGS,
+     "take_kernels(ufuncs, functions): NumPy's functions that have kernels here. See kernels.h."},
     {"add_templates", add_templates, METH_VARARGS,
      "add_templates(tape, at, key, read): see lazynp.transforms._kept."},
     {"run_steps", run_steps, METH_VARARGS,
@@ -577,7 +579,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 40) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 41) < 0)
         Py_CLEAR(module);
     return module;
 }

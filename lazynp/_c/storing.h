@@ -470,7 +470,7 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value, PyObje
     PyObject *where = is_basic(index) ? Py_NewRef(index) : host_index(index);
     int failed = where || !PyErr_Occurred() ? 1 : -1;
     if (where && where != (PyObject *)memory)
-        failed = fits ? PyObject_SetItem((PyObject *)memory, where, value)
+        failed = fits ? set_item((PyObject *)memory, where, value)
                       : set_quietly(memory, where, value, now);
     Py_DECREF(value);
     Py_DECREF(memory);

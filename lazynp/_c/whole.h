@@ -3,6 +3,7 @@
 #pragma once
 
 #include "derived.h"
+#include "kernels.h"
 
 /* -- whole functions: `_eager.by_numpy`, `created`; `_reduce` ---------------------------------- */
 
@@ -365,7 +366,10 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
             int many = method && front->many && is_memory(values[0]) &&
                        PyArray_SIZE((PyArrayObject *)values[0]) >= front->many;
             PyObject *function = many ? front->faster : method ? front->method : front->function;
-            if (function != Py_None)
+            result = by_kernel(function, values, n, names);
+            if (result)
+                again = 0;
+            else if (function != Py_None && !PyErr_Occurred())
                 result = quiet_named(OF(now, Recorder, quiet), function, values, n, names, &again);
             if (!result && !again)
                 again = forget(); /* Python's call of NumPy's public function says the same */
@@ -599,7 +603,11 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
         out = reduction_recorded(front, args[0], axis, keepdims, now, &again);
     if (value) {
         PyObject *values[5] = {value, axis, dtype, Py_None, keepdims};
-        PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, 5, &again);
+        PyObject *result = reduced_by_kernel(front->function, value, axis, dtype, keepdims);
+        if (result)
+            again = 0;
+        else if (!PyErr_Occurred())
+            result = quiet(OF(now, Recorder, quiet), front->function, values, 5, &again);
         out = result ? whole_result(front, result, values, 1, args, 1, &again) : NULL;
         Py_DECREF(value);
     }

@@ -24,7 +24,7 @@ from lazynp._stale import LARGE, note, write_lock
 from lazynp._steps import Basic, Field, Reshape, Transpose
 from lazynp._strides import in_common_order, order_of_strides
 from lazynp._views import same
-from lazynp.functions._eager import FEW, FILLED
+from lazynp.functions._eager import FEW, FILLED, undispatched
 from lazynp.functions._recording import Entry
 from lazynp.functions._scalars import AVALS
 from lazynp.functions._subclass import Subclass
@@ -46,4 +46,8 @@ def configure() -> None:
             errors=errors, warned=WARNED,
             avals_by_type=interned.table,
             no_value=np._NoValue,  # type: ignore[attr-defined]
+        )  # fmt: skip
+        fastpath.take_kernels(
+            (np.add, np.maximum, np.minimum, np.logical_or, np.logical_and),
+            (undispatched(np.where), np.ndarray.cumsum, np.ndarray.mean, undispatched(np.linalg.norm)),
         )  # fmt: skip

@@ -113,7 +113,7 @@ def by_numpy(
             return kind(*out) if kind is not None and named else out
 
         return in_front(
-            "whole", call, function=_undispatched(reference), handle=handle, not_numpys=_NOT_NUMPYS,
+            "whole", call, function=undispatched(reference), handle=handle, not_numpys=_NOT_NUMPYS,
             operands=min(before_out, _ANY_NUMBER), method=method or _method_of(reference),
             outer=outer, tuples=kind, itself=itself, named=_method_of(reference) is not None,
         )  # fmt: skip
@@ -151,7 +151,7 @@ def by_method(
     function: NumPy's function that does the same; only then may other arguments be arrays.
     faster: what does the same in less time from so many elements on.
     """
-    function = function and _undispatched(function)
+    function = function and undispatched(function)
 
     def decorate(python: F) -> F:
         return in_front(
@@ -168,7 +168,7 @@ def looked_at(reference: Callable[..., Any]) -> Callable[[F], F]:
 
     def decorate(python: F) -> F:
         return in_front(
-            "whole", python, function=_undispatched(reference), handle=handle, raw=True,
+            "whole", python, function=undispatched(reference), handle=handle, raw=True,
             operands=_ANY_NUMBER, not_numpys=_NOT_NUMPYS,
         )  # fmt: skip
 
@@ -182,7 +182,7 @@ def or_itself(reference: Callable[..., Any]) -> Callable[[F], F]:
 
     def decorate(python: F) -> F:
         return in_front(
-            "whole", python, function=_undispatched(reference), handle=handle, creates=True,
+            "whole", python, function=undispatched(reference), handle=handle, creates=True,
             anytime=True, itself=2, operands=1, not_numpys=_NOT_NUMPYS,
         )  # fmt: skip
 
@@ -194,7 +194,7 @@ def copied(reference: Callable[..., Any]) -> Callable[[F], F]:
 
     def decorate(python: F) -> F:
         return in_front(
-            "whole", python, function=_undispatched(reference), handle=handle, operands=1,
+            "whole", python, function=undispatched(reference), handle=handle, operands=1,
             not_numpys=_NOT_NUMPYS | {"subok"},
         )  # fmt: skip
 
@@ -208,7 +208,7 @@ def of_numbers(reference: Callable[..., Any], operands: int, largest: int) -> Ca
 
     def decorate(function: F) -> F:
         return in_front(
-            "whole", function, function=_undispatched(reference), handle=handle,
+            "whole", function, function=undispatched(reference), handle=handle,
             operands=operands, creates=True,
             anytime=True, lengths=largest, not_numpys=_NOT_NUMPYS | {"like", "start", "device"},
         )  # fmt: skip
@@ -224,14 +224,14 @@ def evenly(reference: Callable[..., Any], largest: int) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         behind = by_numpy(reference)(function)
         return in_front(
-            "whole", behind, function=_undispatched(reference), handle=handle,
+            "whole", behind, function=undispatched(reference), handle=handle,
             operands=_ANY_NUMBER, creates=2, anytime=True, lengths=largest, not_numpys=_NOT_NUMPYS,
         )  # fmt: skip
 
     return decorate
 
 
-def _undispatched(reference: Callable[..., Any]) -> Callable[..., Any]:
+def undispatched(reference: Callable[..., Any]) -> Callable[..., Any]:
     """NumPy's function without the search for objects that override it. Arguments that it refuses,
     it names otherwise.
     """
@@ -382,7 +382,7 @@ def created(
             return function(*args, **kwargs) if out is None else out
 
         public = in_front(
-            "whole", call, function=_undispatched(reference), handle=handle,
+            "whole", call, function=undispatched(reference), handle=handle,
             not_numpys=_NOT_NUMPYS | {"like"},
             operands=_ANY_NUMBER, creates=True, anytime=anytime, itself=itself, bare=bare,
         )  # fmt: skip

@@ -1,7 +1,8 @@
 """Kernels in place of NumPy's: masks, `where`, reductions of short rows, cumulative sums.
 
 Each bit of the result, its dtype, shape and order in memory, each exception and each warning must
-be NumPy's, for every dtype and layout: those that a kernel takes, and those that it leaves to NumPy.
+be NumPy's, for every dtype and layout: those that a kernel takes, and those that it leaves to
+NumPy.
 """
 
 from __future__ import annotations
@@ -216,6 +217,43 @@ def test_cumulative_sums() -> None:
                     check(lambda np, x, a=axis: x.cumsum(axis=a), values)
                 check(lambda np, x: np.cumsum(x, 0, dtype="f4"), values)
                 check(lambda np, x: x.T.cumsum(0), values)
+
+
+PARTS: list[Callable[[Any], Any]] = [
+    lambda x: x[:99],
+    lambda x: x[98::-1],
+    lambda x: x[:198:2],
+    lambda x: x[3:102],
+    lambda x: x[:130].reshape(10, 13)[:9, 1:12],
+    lambda x: x[:99].reshape(9, 11),
+    lambda x: x[:99].reshape(11, 9).T,
+    lambda x: x[:11],
+    lambda x: x[5:6],
+    lambda x: x[:9].reshape(9, 1),
+]
+
+
+def given_out(np: Any, name: str, whole: Any, n: int, parts: list[Any], other: Any) -> Any:
+    """The first part is written; the others may be of the same array."""
+    target, *operands = [part(x) for part, x in zip(parts, (whole, whole, other), strict=True)]
+    with numpy.errstate(all="ignore"):  # recorded operations warn of nothing
+        result = getattr(np, name)(*operands[:n], out=target)
+        assert result is target
+        getattr(np, name)(*operands[-n:], target)
+    return [whole, other]
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "divide", "sqrt", "negative", "power"])
+@pytest.mark.parametrize("dtype", ["d", "f", "q", "B", "D"])
+def test_out(name: str, dtype: str) -> None:
+    n = getattr(numpy, name).nin
+    x, y = numbers(dtype, 200), numpy.roll(numbers(dtype, 200), 2)
+    for target in PARTS[:6]:
+        for one in PARTS:
+            for another in (*PARTS[::3], lambda x: 3, lambda x: x[7]):
+                parts = [target, one, another]
+                check(lambda np, x, y, p=parts: given_out(np, name, x, n, p, y), x, y)
+        check(lambda np, x, p=target: given_out(np, name, x, n, [p, p, p], x), x)
 
 
 @given(data=st.data())

@@ -257,6 +257,35 @@ def test_of_two_dtypes() -> None:
                 check(name, numbers(a, 7), numbers(b, 7))
 
 
+@pytest.mark.parametrize("name", [n for n in UFUNCS if getattr(numpy, n).nin == 2])
+def test_of_a_float_and_another_dtype(name: str) -> None:
+    """NumPy casts one operand, or both."""
+    for dtype in DTYPES:
+        for size in (7, 1500, 5000):
+            x, y = numbers(dtype, size), numpy.roll(numbers("d", size), 2)
+            for a, b in ((x, y), (y, x), (x, 2.5), (0.5, x), (x, y[2]), (y[3], x), (x, y[::-1])):
+                check(name, a, b)
+            check(name, x[:6].reshape(2, 3), y[:6].reshape(2, 3))
+            check(name, x[:6].reshape(2, 3).T, y[:6].reshape(3, 2))
+            check(name, x[:6].reshape(2, 3), y[:3])
+
+
+def test_of_large_temporaries_of_two_dtypes() -> None:
+    for dtype in "?bilBLf":
+        x, y = numbers(dtype, 5000), numpy.roll(numbers("d", 5000), 2)
+        for f in (
+            lambda x, y: x * 2.5 + y,
+            lambda x, y: (x * 2.5) * x,
+            lambda x, y: x - (y + 1.0),
+            lambda x, y: (x > 0.5) & (y + 1.0 > x),
+        ):
+            want, ours = outcome(f, x, y), (np.array(x), np.array(y))
+            for _ in range(3):
+                if not (dtype == "?" and type(want[0]) is tuple):
+                    assert outcome(f, *ours) == want
+            assert bits(ours[0]) == bits(x) and bits(ours[1]) == bits(y)
+
+
 def test_of_swapped_bytes_and_of_unaligned_memory() -> None:
     x = numbers("f8", 11)
     raw = numpy.zeros(11 * 8 + 1, "u1")

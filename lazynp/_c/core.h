@@ -103,6 +103,7 @@ typedef struct {
     void *data;
     const char *called; /* the function */
     int integers; /* it divides these */
+    int casts;    /* the operands have two dtypes: see casts.h */
 } Loop;
 
 /* Each kind of front uses at most one member of each union: see `KINDS` in module.c. */

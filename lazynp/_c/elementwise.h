@@ -3,6 +3,7 @@
 #pragma once
 
 #include "at_once.h"
+#include "casts.h"
 #include "core.h"
 #include "hosts.h"
 #include "loops.h"
@@ -210,8 +211,9 @@ static inline int is_two(PyObject *x)
 /* Where the loop for operands known by these is, or will be. */
 static Loop *place_of_loop(Front *front, PyObject *first, PyObject *second, int *kinds)
 {
-    kinds[0] = kind_of(first, second);
-    kinds[1] = second ? kind_of(second, first) : 0;
+    int is_cast = second && cast_type(first, second) >= 0;
+    kinds[0] = is_cast ? kind_to_cast(first) : kind_of(first, second);
+    kinds[1] = is_cast ? kind_to_cast(second) : second ? kind_of(second, first) : 0;
     return kinds[0] < 0 || kinds[1] < 0 ? NULL : &front->loops[(kinds[0] + 3 * kinds[1]) % 8];
 }
 
@@ -222,8 +224,10 @@ static void learn_loop(Front *front, PyObject *const *known, Py_ssize_t n, PyObj
     Loop *it = place_of_loop(front, known[0], known[1], kinds);
     if (!it || (it->kinds[0] == kinds[0] && it->kinds[1] == kinds[1]))
         return;
-    int type = type_of(known[0], known[1]);
-    int same = n == 1 || type == type_of(known[1], known[0]);
+    int common = n == 2 && !power ? cast_type(known[0], known[1]) : -1;
+    int type = common >= 0 ? common : type_of(known[0], known[1]);
+    int same = n == 1 || common >= 0 || type == type_of(known[1], known[0]);
+    it->casts = common >= 0;
     find_loop(it, power ? front->method : front->function, power ? 1 : (int)n, same ? type : -1,
               type_of(found, NULL));
     if (power && type == NPY_BOOL)
@@ -262,13 +266,15 @@ static PyObject *looped(Front *front, const Operand *them, Py_ssize_t n, PyArray
     if (!it || it->kinds[0] != kinds[0] || it->kinds[1] != kinds[1] || !it->loop)
         return NULL;
     PyObject *values[2] = {Py_NewRef(them[0].value), Py_XNewRef(them[1].value)}, *out = NULL;
-    if (numbers) {
+    if (numbers && !it->casts) {
         PyObject *number = number_by_loop(it, values, n);
         PyObject *aval = number ? aval_of_number(number) : NULL;
         out = aval ? scalar(number, aval) : NULL;
         Py_XDECREF(number);
     }
-    PyArrayObject *result = numbers ? NULL : by_loop(it, values, front->method == Py_None ? n : 1, into);
+    PyArrayObject *result = numbers     ? NULL
+                            : it->casts ? by_cast_loop(it, values, into)
+                                        : by_loop(it, values, front->method == Py_None ? n : 1, into);
     if (result)
         out = handle_of(result);
     Py_DECREF(values[0]);

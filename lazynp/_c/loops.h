@@ -364,3 +364,38 @@ static int looped_into(Front *front, PyArrayObject *target, PyObject *other)
     run_loop(it, &walk);
     return !PyErr_Occurred();
 }
+
+/* `function(*values, out=target)` by its inner loop; whether that worked. 0 without an error: the ufunc
+   must do it. */
+static int looped_out(PyObject *function, PyArrayObject *target, PyObject *const *values, Py_ssize_t n)
+{
+    Walk walk = {0};
+    Loop it;
+    Number numbers[2];
+    PyObject *all[OPERANDS];
+    int type = PyArray_TYPE(target), is_flat;
+    if (n < 1 || n > 2 || PyArray_SIZE(target) > LOOPED || PyArray_NDIM(target) > AXES ||
+        !is_number_type(type) || !is_of(target, type) || !PyArray_ISWRITEABLE(target))
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        all[i] = values[i];
+        if (is_memory(values[i]) ? !may_be_written(target, (PyArrayObject *)values[i])
+                                 : !is_number_of(values[i], type))
+            return 0;
+    }
+    all[n] = (PyObject *)target;
+    find_loop(&it, function, (int)n, type, type);
+    if (!it.loop || !it.rounded)
+        return 0;
+    is_flat = walk_flat(&walk, all, n + 1, type) != NULL;
+    if (!is_flat) {
+        walk.ndim = PyArray_NDIM(target);
+        memcpy(walk.dims, PyArray_DIMS(target), walk.ndim * sizeof(npy_intp));
+        if (!walk_axes(&walk, all, n + 1, type))
+            return 0;
+    }
+    if (!walk_numbers(&walk, all, n, type, numbers))
+        return 0;
+    run_loop(&it, &walk);
+    return !PyErr_Occurred();
+}

@@ -919,7 +919,15 @@ static PyObject *called_into(PyObject *function, PyObject *const *args, Py_ssize
             if (!values[i])
                 break;
         }
-        if (i == n + count)
+        int is_done = i == n + count && count == 1 && (!names || PyTuple_GET_ITEM(names, 0) == the.out) &&
+                      looped_out(function, target, values, n);
+        if (is_done) {
+            result = Py_NewRef(target);
+            *again = 0;
+        }
+        else if (PyErr_Occurred()) /* a warning is an error */
+            *again = 0;
+        else if (i == n + count)
             result = quiet_named(OF(now, Recorder, quiet), function, values, names ? n : n + 1, names,
                                  again);
         for (i = 0; i < n + count; i++)

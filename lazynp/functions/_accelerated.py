@@ -49,5 +49,8 @@ def configure() -> None:
         )  # fmt: skip
         fastpath.take_kernels(
             (np.add, np.maximum, np.minimum, np.logical_or, np.logical_and),
-            (undispatched(np.where), np.ndarray.cumsum, np.ndarray.mean, undispatched(np.linalg.norm)),
+            (
+                undispatched(np.where), np.ndarray.cumsum, np.ndarray.mean,
+                undispatched(np.linalg.norm),
+            ),
         )  # fmt: skip

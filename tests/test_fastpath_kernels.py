@@ -58,7 +58,7 @@ def check(f: Callable[..., Any], *given: Any) -> None:
 
 def masks(n: int) -> list[Any]:
     rng = numpy.random.default_rng(n)
-    some = [rng.random(n) < p for p in (0, 0.003, 0.1, 0.5, 0.9, 1)]
+    some = [rng.random(n) < p for p in (0, 0.003, 0.05, 0.1, 0.5, 0.9, 0.98, 1)]
     alternating = numpy.arange(n) % 3 == 0
     ends = numpy.zeros(n, bool)
     ends[[0, -1]] = True
@@ -77,6 +77,17 @@ def test_of_masks(n: int) -> None:
         check(lambda np, x, m: x[::-1][m], x, mask)
         check(lambda np, x, m: x.reshape(1, -1)[m.reshape(1, -1)], x, mask)
         check(lambda np, x, m: x[m[::-1]], x, mask)
+
+
+@pytest.mark.parametrize("n", [1, 31, 32, 300, 8160, 8161, 20000])
+def test_counts(n: int) -> None:
+    for mask in masks(n):
+        check(lambda np, m: m.sum(), mask)
+        check(lambda np, m: np.sum(m.reshape(1, -1)), mask)
+        check(lambda np, m: np.sum(m[::-1]), mask)
+        check(lambda np, m: np.sum(m, dtype="i4"), mask)
+        check(lambda np, m: np.sum(m, keepdims=True), mask)
+        check(lambda np, m: m.sum() / m.size, mask)
 
 
 def stored(np: Any, x: Any, mask: Any, value: Any) -> Any:
@@ -128,7 +139,7 @@ def test_bools_of_other_bytes() -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 7, 32, 1003, 5000])
 def test_where(n: int) -> None:
-    for mask in masks(n)[3:5] if n > 1 else [numpy.zeros(n, bool)]:
+    for mask in masks(n)[4:6] if n > 1 else [numpy.zeros(n, bool)]:
         for dtype in DTYPES:
             x = numbers(dtype, n)
             y = numpy.roll(x, 2)

@@ -53,32 +53,69 @@ static inline uint64_t eight_bools(const npy_bool *at)
     return eight;
 }
 
+enum { LANES = 32 };
+
+/* How many of them are true. */
 FOR_WIDE static npy_intp count_true(const npy_bool *mask, npy_intp n)
 {
-    npy_intp count = 0;
-    for (npy_intp i = 0; i < n; i++)
+    npy_intp count = 0, i = 0;
+    while (i + LANES <= n) {
+        uint8_t sums[LANES] = {0}; /* which count to 255 */
+        for (int k = 0; k < 255 && i + LANES <= n; k++, i += LANES)
+            for (int lane = 0; lane < LANES; lane++)
+                sums[lane] += mask[i + lane] != 0;
+        for (int lane = 0; lane < LANES; lane++)
+            count += sums[lane];
+    }
+    for (; i < n; i++)
         count += mask[i] != 0;
     return count;
 }
+
+/* The next place, from a multiple of eight on, with a true one among the eight there; or near the end. */
+static inline npy_intp next_true(const npy_bool *mask, npy_intp i, npy_intp n)
+{
+    while (i + 4 * BLOCK <= n && !(eight_bools(mask + i) | eight_bools(mask + i + BLOCK) |
+                                   eight_bools(mask + i + 2 * BLOCK) | eight_bools(mask + i + 3 * BLOCK)))
+        i += 4 * BLOCK;
+    while (i + BLOCK <= n && !eight_bools(mask + i))
+        i += BLOCK;
+    return i;
+}
+
+static const uint64_t ALL_TRUE = 0x0101010101010101u;
 
 /* The elements where the mask is true; there are `count`. */
 #define TAKE_TRUE(name, type)                                                                      \
     static void name(const type *x, const npy_bool *mask, npy_intp n, type *out, npy_intp count)   \
     {                                                                                              \
-        npy_intp i = 0, j = 0;                                                                     \
-        for (; j + BLOCK <= count && i + BLOCK <= n; i += BLOCK) /* a block fits */                \
-            if (eight_bools(mask + i))                                                             \
-                for (int k = 0; k < BLOCK; k++) {                                                  \
+        int is_regular = count < n / 16 || count > n - n / 16; /* most branches are foreseen */    \
+        npy_intp i = next_true(mask, 0, n), j = 0;                                                 \
+        for (; j + BLOCK <= count && i + BLOCK <= n; i = next_true(mask, i + BLOCK, n)) {          \
+            if (eight_bools(mask + i) == ALL_TRUE) {                                               \
+                npy_intp end = i + BLOCK, most = n - i < count - j ? n : i + count - j;            \
+                while (end + BLOCK <= most && eight_bools(mask + end) == ALL_TRUE)                 \
+                    end += BLOCK;                                                                  \
+                memcpy(out + j, x + i, (end - i) * sizeof *out);                                   \
+                j += end - i;                                                                      \
+                i = end - BLOCK;                                                                   \
+            }                                                                                      \
+            else if (is_regular) {                                                                  \
+                for (int k = 0; k < BLOCK; k++)                                                    \
+                    if (mask[i + k])                                                               \
+                        out[j++] = x[i + k];                                                       \
+            }                                                                                      \
+            else                                                                                   \
+                for (int k = 0; k < BLOCK; k++) { /* without branches: eight fit */                \
                     out[j] = x[i + k];                                                             \
                     j += mask[i + k] != 0;                                                         \
                 }                                                                                  \
+        }                                                                                          \
         while (j < count && i < n) {                                                               \
-            if (i + BLOCK <= n && !eight_bools(mask + i)) {                                        \
-                i += BLOCK;                                                                        \
-                continue;                                                                          \
-            }                                                                                      \
-            out[j] = x[i];                                                                         \
-            j += mask[i++] != 0;                                                                   \
+            if (mask[i])                                                                           \
+                out[j++] = x[i];                                                                   \
+            if (++i % BLOCK == 0)                                                                  \
+                i = next_true(mask, i, n);                                                         \
         }                                                                                          \
     }
 
@@ -92,20 +129,20 @@ TAKE_TRUE(take_true_1, uint8_t)
 #define PUT_TRUE(name, type)                                                                       \
     static void name(type *x, const npy_bool *mask, npy_intp n, const type *values, int step)      \
     {                                                                                              \
-        npy_intp i = 0;                                                                            \
-        for (; i + BLOCK <= n; i += BLOCK) {                                                       \
-            uint64_t eight = eight_bools(mask + i);                                                \
-            if (eight == 0x0101010101010101u) {                                                    \
-                for (int k = 0; k < BLOCK; k++, values += step)                                    \
-                    x[i + k] = *values;                                                            \
+        npy_intp i = next_true(mask, 0, n);                                                        \
+        type one = step ? 0 : *values;                                                             \
+        for (; i + BLOCK <= n; i = next_true(mask, i + BLOCK, n)) {                                \
+            if (eight_bools(mask + i) == ALL_TRUE) {                                               \
+                for (int k = 0; k < BLOCK; k++)                                                    \
+                    x[i + k] = step ? values[k] : one;                                             \
+                values += BLOCK * step;                                                            \
                 continue;                                                                          \
             }                                                                                      \
-            if (eight)                                                                             \
-                for (int k = 0; k < BLOCK; k++)                                                    \
-                    if (mask[i + k]) {                                                             \
-                        x[i + k] = *values;                                                        \
-                        values += step;                                                            \
-                    }                                                                              \
+            for (int k = 0; k < BLOCK; k++)                                                        \
+                if (mask[i + k]) {                                                                 \
+                    x[i + k] = *values;                                                            \
+                    values += step;                                                                \
+                }                                                                                  \
         }                                                                                          \
         for (; i < n; i++)                                                                         \
             if (mask[i]) {                                                                         \
@@ -537,11 +574,27 @@ static PyObject *short_extremes(int is_max, int of_bools, PyObject *given, PyObj
 enum { ADD, MAXIMUM, MINIMUM, LOGICAL_OR, LOGICAL_AND, REDUCED };
 static PyObject *reduced[REDUCED];
 
+/* numpy.add.reduce(mask, None), new. */
+static PyObject *number_true(PyArrayObject *mask)
+{
+    PyObject *number = PyArrayScalar_New(Long);
+    npy_intp n = PyArray_SIZE(mask);
+    BEGIN_LONG(n)
+    npy_intp count = count_true(PyArray_DATA(mask), n);
+    END_LONG
+    if (number)
+        PyArrayScalar_ASSIGN(number, Long, (npy_long)count);
+    return number;
+}
+
 /* A reduction by NumPy's function, if there is a kernel for it, new. */
 static PyObject *reduced_by_kernel(PyObject *function, PyObject *x, PyObject *axis, PyObject *dtype,
                                    PyObject *keeps)
 {
     int which = ADD;
+    if (dtype == Py_None && axis == Py_None && keeps == Py_False && PyCFunction_Check(function) &&
+        PyCFunction_GET_SELF(function) == reduced[ADD] && is_mask(x))
+        return number_true((PyArrayObject *)x);
     if (dtype != Py_None || axis == Py_None || !PyCFunction_Check(function) || !is_memory(x))
         return NULL;
     while (which < REDUCED && PyCFunction_GET_SELF(function) != reduced[which])

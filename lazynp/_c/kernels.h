@@ -17,6 +17,7 @@
 #define FOR_WIDE
 #endif
 
+enum { WHOLE = NPY_SIZEOF_LONG == 8 ? NPY_LONG : NPY_NOTYPE }; /* int64, in which NumPy adds up */
 enum { SHORT_ROW = 16, FEWEST = 32, BLOCK = 8 }; /* elements */
 
 /* Numbers in C order, of a size that the kernels know. */
@@ -253,7 +254,7 @@ static int type_of_number(PyObject *x)
 {
     if (PyFloat_CheckExact(x))
         return NPY_DOUBLE;
-    return PyLong_CheckExact(x) ? NPY_LONG : PyBool_Check(x) ? NPY_BOOL : -1;
+    return PyLong_CheckExact(x) ? WHOLE : PyBool_Check(x) ? NPY_BOOL : -1;
 }
 
 /* numpy.where(mask, a, b). */
@@ -478,7 +479,7 @@ static PyObject *short_sums(int kind, PyObject *given, PyObject *axis, int keeps
     if (!has_short_rows(given))
         return NULL;
     int last = which_axis(x, axis), type = PyArray_TYPE(x);
-    int is_known = type == NPY_DOUBLE || type == NPY_FLOAT || (type == NPY_LONG && kind == SUMS);
+    int is_known = type == NPY_DOUBLE || type == NPY_FLOAT || (type == WHOLE && kind == SUMS);
     if (last < 0 || !is_known || (kind == NORMS && !last))
         return NULL;
     numpys_zero(); /* asks NumPy the first time */
@@ -545,7 +546,7 @@ static PyObject *short_extremes(int is_max, int of_bools, PyObject *given, PyObj
         return NULL;
     int type = PyArray_TYPE(x), sure;
     if (of_bools ? type != NPY_BOOL
-                 : type != NPY_DOUBLE && type != NPY_FLOAT && type != NPY_LONG && type != NPY_UBYTE)
+                 : type != NPY_DOUBLE && type != NPY_FLOAT && type != WHOLE && type != NPY_UBYTE)
         return NULL;
     PyObject *out = reduced_memory(x, 1, keeps);
     if (!out)
@@ -559,7 +560,7 @@ static PyObject *short_extremes(int is_max, int of_bools, PyObject *given, PyObj
         sure = (is_max ? row_max_double : row_min_double)(from, to, rows, width);
     else if (type == NPY_FLOAT)
         sure = (is_max ? row_max_float : row_min_float)(from, to, rows, width);
-    else if (type == NPY_LONG)
+    else if (type == WHOLE)
         sure = (is_max ? row_max_long : row_min_long)(from, to, rows, width);
     else
         sure = (is_max ? row_max_byte : row_min_byte)(from, to, rows, width);
@@ -593,7 +594,7 @@ static PyObject *reduced_by_kernel(PyObject *function, PyObject *x, PyObject *ax
 {
     int which = ADD;
     if (dtype == Py_None && axis == Py_None && keeps == Py_False && PyCFunction_Check(function) &&
-        PyCFunction_GET_SELF(function) == reduced[ADD] && is_mask(x))
+        PyCFunction_GET_SELF(function) == reduced[ADD] && (int)WHOLE != NPY_NOTYPE && is_mask(x))
         return number_true((PyArrayObject *)x);
     if (dtype != Py_None || axis == Py_None || !PyCFunction_Check(function) || !is_memory(x))
         return NULL;
@@ -654,7 +655,7 @@ static PyObject *cumsum_kernel(PyObject *const *args, Py_ssize_t n, PyObject *na
     if (axis != Py_None && !is_place(axis, &place))
         return NULL;
     place += place < 0 ? ndim : 0;
-    if (place < 0 || place >= ndim || !(type == NPY_DOUBLE || type == NPY_FLOAT || type == NPY_LONG))
+    if (place < 0 || place >= ndim || !(type == NPY_DOUBLE || type == NPY_FLOAT || type == WHOLE))
         return NULL;
     npy_intp size = PyArray_SIZE(x);
     Lanes lanes = {1, axis == Py_None ? size : PyArray_DIM(x, place), 1, 1};

@@ -43,12 +43,13 @@ class Reads:
         if not writes:
             return
         self.makers = {v: e for e in jaxpr.eqns for v in e.outputs}
+        others = list(filter(_is_integer, jaxpr.inputs))  # the loop's counter, say
         least = _COPIED_BY_ELEMENTS if all(map(_is_small, jaxpr.eqns)) else _COPIED
         for eqn in jaxpr.eqns:
             array = _array(eqn)
             if eqn.primitive.name not in _READS or array not in writes:
                 continue
-            index = self._choice(eqn, writes[array])
+            index = self._choice(eqn, writes[array], others)
             if index is not None and array.aval.nbytes >= least and eqn.outputs[0].aval.size:
                 if not self._only_for(jaxpr, eqn, writes[array]):
                     self.eqns.setdefault(array, []).append(eqn)
@@ -69,17 +70,21 @@ class Reads:
                 found.update(needed)
         return list(found.values())
 
-    def _choice(self, read: Eqn, writes: list[Eqn]) -> Var | None:
-        """A computed index that is known before the read: its own, or else that of a write."""
+    def _choice(self, read: Eqn, writes: list[Eqn], others: list[Var]) -> Var | None:
+        """A computed index that is known before the read: its own, or else that of a write, or one
+        of the others.
+        """
         place = _index(read)
         if place is not None:
             return read.inputs[place]  # type: ignore[return-value]
-        place = _index(writes[0], _WRITES[writes[0].primitive.name])
-        index = None if place is None else writes[0].inputs[place]
-        needed: dict[int, Eqn] = {}
-        if index in self.makers:
-            self._below(self.makers[index], (), needed)  # type: ignore[index]
-        return None if id(read) in needed else index  # type: ignore[return-value]
+        places = [(w, _index(w, _WRITES[w.primitive.name])) for w in writes]
+        for index in [*(w.inputs[p] for w, p in places if p is not None), *others]:
+            needed: dict[int, Eqn] = {}
+            if index in self.makers:
+                self._below(self.makers[index], (), needed)  # type: ignore[index]
+            if id(read) not in needed:
+                return index  # type: ignore[return-value]
+        return None
 
     def _only_for(self, jaxpr: Jaxpr, read: Eqn, writes: list[Eqn]) -> bool:
         """Whether what is read goes only into what is then written to the array, so that nothing
@@ -118,7 +123,8 @@ class Reads:
                 place = first
             if place is not None:
                 index = operands[place]
-                zero = b.broadcast_in_dim(self.zeros[array], index.aval.shape, ())
+                zero = b.convert(self.zeros[array], index.aval.dtype)
+                zero = b.broadcast_in_dim(zero, index.aval.shape, ())
                 operands[place] = b.binary("stablehlo.add", index, zero)
         return eqn.primitive.lower(b, *operands, **eqn.params)
 
@@ -130,6 +136,7 @@ class Reads:
 
         value, same = b.case(b.convert(given, _INT32), [branch, branch])
         zero = b.binary("stablehlo.subtract", same, given)
+        zero = b.convert(zero, _INT32)
         before = self.zeros.get(array)
         self.zeros[array] = zero if before is None else b.binary("stablehlo.add", before, zero)
         return value
@@ -140,6 +147,10 @@ def _is_small(eqn: Eqn) -> bool:
     if eqn.primitive.name in _WRITES or eqn.primitive.kind == "call":
         return True
     return all(v.aval.size <= _ELEMENTS for v in eqn.outputs)
+
+
+def _is_integer(v: Var) -> bool:
+    return not v.aval.shape and v.aval.dtype.kind in "iu"
 
 
 def _array(eqn: Eqn) -> Any:

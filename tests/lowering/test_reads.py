@@ -96,8 +96,21 @@ def to_a_fixed_place(i: Any, c: Any, x: Any) -> Any:
     return 0.5 * before
 
 
+def exchanged_with_the_first(i: Any, c: Any, x: Any) -> Any:
+    """As a heap does. The read after the first write has no computed index."""
+    x[0], x[i] = x[i], x[0] * 0.5
+    return c
+
+
+def between_fixed_places(i: Any, c: Any, x: Any) -> Any:
+    """No read or write has a computed index."""
+    x[3], x[5] = x[5], x[3] + 1.0
+    return c
+
+
 BODIES = [recurrence, kept, twice, added, exchanged]
-FIXED = [at_a_fixed_place, to_a_fixed_place]  # their gradients both read and write there: copied
+FIXED = [at_a_fixed_place, to_a_fixed_place, exchanged_with_the_first, between_fixed_places]
+# their gradients both read and write there: copied
 
 
 @pytest.mark.parametrize("body", [*BODIES, *FIXED])

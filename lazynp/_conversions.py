@@ -19,7 +19,7 @@ from lazynp._fronts import in_front
 from lazynp._node import aval_of_node, is_interpreted, leaf
 from lazynp._quiet import told_result
 from lazynp._recorder import local
-from lazynp._sizes import Size, undecided
+from lazynp._sizes import Size
 from lazynp._steps import Bitcast
 from lazynp._strides import (
     copied_order,
@@ -30,6 +30,7 @@ from lazynp._strides import (
 )
 from lazynp._values import description, knowable, seen_value
 from lazynp._views import same, showing, view
+from lazynp._who_asks import undecided
 from lazynp.functions import (
     _memory,
     manipulation,

@@ -18,9 +18,10 @@ from lazynp._intervals import interval, sizes_around
 from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node, is_tracer
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
-from lazynp._sizes import Atom, Dim, Hooks, Size, Test, largest, smallest, variable
+from lazynp._sizes import Atom, Dim, Size, Test, largest, smallest, variable
 from lazynp._trace import around
 from lazynp._values import alike
+from lazynp._who_asks import Hooks, install
 from lazynp.primitives import elementwise, reduction, shaping
 
 LENGTH = aval_of((), np.dtype(np.int64), True)  # weak, as an int of NumPy's shapes
@@ -407,6 +408,25 @@ def _truth(what: Size | Test) -> bool | None:
     return decide(what, {a for s in sides if type(s) is Size for a in s.variables()})
 
 
+def _number(size: Size) -> int | None:
+    low, high = _sizes.bounds(size)
+    if low is not None and low == high:
+        return low
+    recorder: Any = local.recorder
+    while isinstance(recorder, StagingRecorder):
+        sizes = recorder.sizes
+        if sizes is not None and sizes.given is not None:
+            if all(atom in sizes.given for atom in size.variables()):
+                number = int(size.at(sizes.given.__getitem__))
+                return number if _truth(Test("equal", size, number)) else None
+        recorder = recorder.outer
+    return None
+
+
+def _traces() -> bool:
+    return isinstance(local.recorder, StagingRecorder)
+
+
 def as_test(x: Any) -> Any:
     """What `if` is given, but for sizes and tests of them: their truth, where the call that is
     traced tells, else a Scalar.
@@ -469,4 +489,4 @@ def _unwritten(what: Any, frame: FrameType) -> TypeError:
     )
 
 
-_sizes.install(Hooks(number_of, _compared, _unknown, _unwritten, _truth))
+install(Hooks(number_of, _compared, _unknown, _unwritten, _truth, _number, _traces))

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._sizes import Atom, Dim, Size, bounds, largest, sized, smallest, undecided
+from lazynp._sizes import Atom, Dim, Size, bounds, largest, sized, smallest
+from lazynp._who_asks import undecided
 
 # -- shapes ----------------------------------------------------------------------------------------
 

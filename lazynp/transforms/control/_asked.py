@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lazynp._dimensions import as_test
-from lazynp._sizes import is_size
+from lazynp._dimensions import as_number, as_test
+from lazynp._sizes import Size, Test, is_size
+from lazynp._who_asks import hooks, number
 
 
 def equal(a: Any, b: Any) -> Any:
@@ -27,14 +28,28 @@ def among(x: Any, values: Any) -> Any:
     return x in values
 
 
+def as_bool(x: Any) -> Any:
+    """x; a test of sizes as a bool, if the call that is traced tells, or as a traced one."""
+    return as_test(x) if type(x) is Test else x
+
+
+def shown(size: Any) -> Any:
+    """A size for a message: its number, if the call that is traced tells, or the traced one."""
+    found = hooks[0].number(size)
+    return as_number(size) if found is None else found
+
+
+def number_shown(x: Any) -> Any:
+    """An operand of `"%d" % x`: of a size, its number."""
+    return number(x) if type(x) is Size else as_bool(x)
+
+
 def key_of(held: dict[Any, Any], size: Any) -> Any:
-    """The key of a dict that a size is equal to, in the call that is traced; else the size. Its
-    hash does not find one: it is that of its form.
+    """The key of a dict that a size is equal to, in the call that is traced; else the size, of
+    which a hash asks for the number. Tests of ints let the trace serve other sizes as well.
     """
-    if size in held:
-        return size
     for key in held:
-        if isinstance(key, int) and as_test(size == key) is True:
+        if isinstance(key, (int, Size)) and as_test(equal(size, key)) is True:
             return key
     return size
 
@@ -44,4 +59,12 @@ def by_key(method: Any) -> Any:
     held = getattr(method, "__self__", None)
     if not isinstance(held, dict) or method.__name__ != "get":
         return None
-    return lambda key, *more: method(key_of(held, key) if is_size(key) else key, *more)
+
+    def get(key: Any, *more: Any) -> Any:
+        if is_size(key):
+            key = key_of(held, key)
+            if is_size(key) and all(type(k) in (int, str) for k in held):
+                return more[0] if more else None
+        return method(key, *more)
+
+    return get

@@ -16,6 +16,7 @@ from lazynp._jaxpr import Jaxpr, Literal
 from lazynp._node import ARGS, OP, VALUE, aval_of_node
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
+from lazynp.transforms.control._asked import number_shown
 from lazynp.transforms.control._sharing import refuse_merged
 from lazynp.transforms.control._state import (
     CannotStage,
@@ -152,6 +153,8 @@ def arithmetic(name: str, a: Any, b: Any, line: int) -> Any:
             if name in _DIVISIONS or name == "Pow":
                 a, b = _guarded(name, a), _guarded(name, b)
             return _pythons(_PLAIN[name](a, b))
+    if name == "Mod" and type(a) is str:
+        b = tuple(map(number_shown, b)) if type(b) is tuple else number_shown(b)
     out = _PLAIN[name](a, b)
     return fresh(out) if type(out) is list and {type(a), type(b)} <= _OF_LISTS else out
 

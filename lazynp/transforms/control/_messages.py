@@ -17,11 +17,13 @@ from lazynp._dataclass import replace
 from lazynp._errors import CONVERSIONS, MARK, Model, Shown
 from lazynp._jaxpr import Jaxpr
 from lazynp._recorder import local
+from lazynp._sizes import is_size
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.checks import check_later, check_like
 from lazynp.transforms._branches import Merged
 from lazynp.transforms._cond import cond_call
 from lazynp.transforms._stage import Program, stage, weak_aval
+from lazynp.transforms.control._asked import shown
 from lazynp.transforms.control._state import (
     CannotStage,
     mark_raised,
@@ -97,6 +99,7 @@ class _Formatted:
 
 def message(x: Any, conversion: str = "") -> Any:
     """A value of an f-string that an exception gets."""
+    x = shown(x) if is_size(x) else x
     if (session.depth or session.asserts) and undecided(x):
         return _Formatted(x, conversion)
     return CONVERSIONS[conversion](x)
@@ -111,9 +114,10 @@ def said(function: Any, x: Any) -> Any:
 def percent(form: str, given: Any) -> str:
     """`form % given` for an exception."""
     values = list(given) if type(given) is tuple else [given]
+    values = [shown(x) if is_size(x) else x for x in values]
     count = sum(found[0] != "%%" for found in _FORMATS.finditer(form))
     if not any(map(undecided, values)) or count != len(values):
-        return form % given
+        return form % (tuple(values) if type(given) is tuple else values[0])
 
     def one(found: re.Match[str]) -> str:
         if found[0] == "%%":
@@ -221,7 +225,8 @@ def _check(bad: Any, error: Any, depth: int) -> None:
         # a value that the branch has computed is not known outside, where the check is
         if bad.ndim or e.bits is None and (e.depth != depth or e.inside and depth > session.depth):
             raise CannotStage("a traced value is formatted")
-    shown = {k: Shown(i, e.aval.dtype, e.aval.weak) for i, (k, e) in enumerate(zip(marks, entries))}
-    held = {id(x): shown[_noted(x)] for x in _held(error)}
+    numbered = enumerate(zip(marks, entries, strict=True))
+    marked = {k: Shown(i, e.aval.dtype, e.aval.weak) for i, (k, e) in numbered}
+    held = {id(x): marked[_noted(x)] for x in _held(error)}
     said = re.sub(MARK, "...", str(error))
-    check_like(bad, Model(error, shown, held), said, [e.as_bits() for e in entries])
+    check_like(bad, Model(error, marked, held), said, [e.as_bits() for e in entries])

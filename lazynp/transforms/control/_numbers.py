@@ -20,6 +20,7 @@ from lazynp._sizes import Size
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control._asked import as_bool
 from lazynp.transforms.control._letters import order
 from lazynp.transforms.control._rounding import rounds_exactly, to_digits
 from lazynp.transforms.control._state import (
@@ -63,9 +64,10 @@ def _counts(x: Any) -> bool:
 
 
 def _int(*args: Any, **kwargs: Any) -> Any:
-    x = args[0] if len(args) == 1 and not kwargs else None
-    if type(x) is Size:
-        return x
+    x = as_bool(args[0]) if len(args) == 1 and not kwargs else None
+    if type(args[0] if args else None) is Size:
+        return args[0]
+    args = args if x is None else (x,)
     if not undecided(x) or x is None or x.size != 1 or x.dtype.kind not in "biuf":
         return int(*args, **kwargs)
     return _whole(_element(x), "int()")
@@ -92,7 +94,8 @@ def _len(*args: Any) -> Any:
 
 
 def _float(*args: Any) -> Any:
-    x = as_number(args[0]) if len(args) == 1 else None
+    x = as_number(as_bool(args[0])) if len(args) == 1 else None
+    args = args if x is None else (x,)
     if not undecided(x) or x is None or x.size != 1 or x.dtype.kind not in "biuf":
         return float(*args)
     return pythons(_element(x), _FLOAT)
@@ -375,6 +378,7 @@ def _of_floats(function: Any, compute: Any, failures: _Check) -> Any:
     """A function of `math` that takes floats and gives one."""
 
     def of(*args: Any) -> Any:
+        args = tuple([as_number(as_bool(x)) for x in args])
         if not any(map(undecided, args)):
             return function(*args)
         xs = [_operand(x) for x in args]
@@ -455,6 +459,8 @@ _FAILURES: dict[str, tuple[Any, _Check]] = {
 _LOG = _of_floats(math.log, *_FAILURES["log"])
 
 OF_TRACED: dict[Any, Any] = {
+    type: lambda *args, **kwargs: int if [*map(type, args)] == [Size] else type(*args, **kwargs),
+    isinstance: lambda x, kinds: isinstance(0 if type(x) is Size else as_bool(x), kinds),
     int: _int, float: _float, complex: _complex, bool: _bool, min: _extremum(min, "less"),
     max: _extremum(max, "greater"), abs: _abs, divmod: _divmod, pow: _pow, round: _round,
     sum: _sum, any: _of_truths(any), all: _of_truths(all), ord: order, len: _len, sorted: _sorted,

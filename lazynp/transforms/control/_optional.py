@@ -60,5 +60,10 @@ def _ends(value: ast.expr) -> list[ast.expr]:
     return [value]
 
 
+def is_fixed(e: ast.expr) -> bool:
+    """Whether only this constant is it, whatever is traced: a traced bool may be True."""
+    return isinstance(e, ast.Constant) and type(e.value) is not bool
+
+
 def is_none(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Constant) and node.value is None

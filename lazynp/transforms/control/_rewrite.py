@@ -28,7 +28,7 @@ from lazynp.transforms.control._names import (
     names,
     returns,
 )
-from lazynp.transforms.control._optional import is_none, may_pass_none, optional_names
+from lazynp.transforms.control._optional import is_fixed, is_none, may_pass_none, optional_names
 from lazynp.transforms.control._plainer import plainer, without_annotations
 from lazynp.transforms.control._raising import Raising
 from lazynp.transforms.control._reductions import Reductions
@@ -344,7 +344,7 @@ class _Expressions(ast.NodeTransformer):
             return self.generic_visit(node)
         self.generic_visit(node)
         if len(node.ops) == 1:
-            if isinstance(op, (ast.Is, ast.IsNot)) and not isinstance(sides[1], ast.Constant):
+            if isinstance(op, (ast.Is, ast.IsNot)) and not is_fixed(sides[1]):
                 return self._call(node, "same", *sides, ast.Constant(isinstance(op, ast.Is)))
             if not isinstance(op, MEMBERSHIP):
                 return node

@@ -10,7 +10,18 @@ from typing import Any
 
 from lazynp._ownership import COUNTED, counts
 from lazynp._tree import is_registered, parts_of, tree_flatten
-from lazynp.transforms.control._state import CannotStage, fresh, is_alone, is_new, kind, session
+from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control._asked import as_bool
+from lazynp.transforms.control._state import (
+    CannotStage,
+    fresh,
+    is_alone,
+    is_new,
+    kind,
+    operators,
+    session,
+    undecided,
+)
 
 
 def containers(x: Any, objects: bool = False) -> Iterator[Any]:
@@ -115,6 +126,9 @@ def refuse_merged(x: Any, what: str = "is changed later") -> None:
 
 def same(a: Any, b: Any, wanted: bool) -> bool:
     """`a is b`, or `a is not b`. Of what a branch has picked, nobody knows while tracing."""
+    a = as_bool(a)
+    if type(b) is bool and undecided(a) and weak_aval(a).weak and not a.ndim:  # a bool of Python's
+        return a if b is wanted else operators[0].not_(a)
     for x in (a, b) if a is not b else ():
         refuse_merged(x, "is compared by `is`")
     return (a is b) is wanted

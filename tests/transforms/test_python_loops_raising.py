@@ -317,6 +317,32 @@ class Coded(Exception):
         self.code = code
 
 
+class Formatting(ValueError):
+    def __init__(self, place, value, unit="m"):
+        super().__init__(f"at {place}: {value:.2f} {unit}", value, "{:g}".format(value))  # noqa: UP032
+        self.place, self.kept = place, (place, value)
+
+
+class Computing(ValueError):
+    """Its constructor computes with a number: it is traced."""
+
+    def __init__(self, value):
+        super().__init__("twice", value * 2)
+
+
+def formatting_constructor(x):
+    for i in range(20):
+        if x > i:
+            raise Formatting(i, x + i, unit="s")
+    return x
+
+
+def computing_constructor(x):
+    if x > 0:
+        raise Computing(x)
+    return x
+
+
 def with_its_own_constructor(x):
     if x > 0:
         raise Coded(x + 1, why="large")
@@ -397,7 +423,8 @@ def beside_an_index(x):
 
 
 HOLDING = [
-    with_its_own_constructor, with_a_number, with_a_name, of_the_system, with_several_arguments,
+    formatting_constructor, computing_constructor, with_its_own_constructor, with_a_number,
+    with_a_name, of_the_system, with_several_arguments,
     from_another, formatted, formatted_otherwise, in_a_loop, in_a_while, _asserted_elements,
     beside_an_index, _asserted_at_once,
 ]  # fmt: skip

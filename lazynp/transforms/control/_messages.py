@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from types import TracebackType
+from types import FunctionType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -97,12 +97,12 @@ class _Formatted:
         return self._mark(":r:")
 
 
-def message(x: Any, conversion: str = "") -> Any:
-    """A value of an f-string that an exception gets."""
+def message(x: Any, conversion: str | None = None) -> Any:
+    """What a text for an exception is made of. conversion: of an f-string."""
     x = shown(x) if is_size(x) else x
     if (session.depth or session.asserts) and undecided(x):
-        return _Formatted(x, conversion)
-    return CONVERSIONS[conversion](x)
+        return _Formatted(x, conversion or "")
+    return x if conversion is None else CONVERSIONS[conversion](x)
 
 
 def said(function: Any, x: Any) -> Any:
@@ -136,6 +136,35 @@ def asserted(bad: Any, text: Callable[[], Any] | None) -> None:
         check_raised(bad, error, 0)
     finally:
         session.asserts -= 1
+
+
+def constructing(kind: type) -> Callable[..., Any] | None:
+    """What makes an exception of this class, if a constructor of the user's may format what it is
+    given.
+    """
+    if not issubclass(kind, BaseException) or type(kind.__init__) is not FunctionType:
+        return None
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        given = {n: message(x) for n, x in kwargs.items()}
+        try:
+            error = kind(*map(message, args), **given) if session.depth else None
+        except TypeError:  # it computes with them
+            error = None
+        if error is None:
+            return kind(*args, **kwargs)
+        error.args = _values(error.args)
+        vars(error).update({n: _values(x) for n, x in vars(error).items()})
+        return error
+
+    return made
+
+
+def _values(x: Any) -> Any:
+    """The traced values that texts stand for."""
+    if type(x) is tuple:
+        return tuple(map(_values, x))
+    return x._value if type(x) is _Formatted else x
 
 
 def raised(error: Any) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lazynp._tree import LEAF, is_registered, register_pytree_node, tree_flatten
+from lazynp.transforms.control._messages import constructing
 from lazynp.transforms.control._state import fresh, numeric, session
 
 _FIXED = (bool, str, bytes, type(None))
@@ -97,7 +98,9 @@ def is_frozen(x: Record) -> bool:
 
 
 def making(kind: type) -> Callable[..., Any] | None:
-    """What makes an object of this class, if loops may carry such objects."""
+    """What makes an object of this class, if loops may carry such objects, or it is raised."""
+    if issubclass(kind, BaseException):
+        return constructing(kind)
     return None if _fields(kind) is None else lambda *a, **k: fresh(kind(*a, **k))
 
 

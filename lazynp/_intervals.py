@@ -218,6 +218,8 @@ class _Search:
             return None
         if op.primitive.name == "iota":
             return rule(op.params)
+        if op.primitive.name in _PLACES:
+            return rule(op.explicit[0].shape[op.params.get("axis", 0)])
         operands = [self.of(a) for a in args[_READ.get(op.primitive.name, slice(None))]]
         return None if None in operands else rule(*operands)
 
@@ -277,7 +279,11 @@ def _bitwise_and(x: Interval, y: Interval) -> Interval | None:
 
 
 def _iota(params: dict[str, Any]) -> Interval:
-    high = bounds(params["shape"][params["axis"]])[1]
+    return _place(params["shape"][params["axis"]])
+
+
+def _place(length: Dim) -> Interval:
+    high = bounds(length)[1]
     return 0, _FAR if high is None else max(0, high - 1)
 
 
@@ -287,6 +293,9 @@ _FAR = 1 << 62  # no size is as great
 _RULES: dict[str, Callable[..., Interval | None]] = {
     "absolute": _absolute,
     "add": lambda x, y: (x[0] + y[0], x[1] + y[1]),
+    "argmax": _place,
+    "argmin": _place,
+    "argsort": _place,
     "bitwise_and": _bitwise_and,
     "broadcast_in_dim": lambda x: x,
     "clip": lambda x, low, high: tuple([min(max(x[k], low[k]), high[k]) for k in (0, 1)]),
@@ -306,5 +315,6 @@ _RULES: dict[str, Callable[..., Interval | None]] = {
     "square": _square,
     "subtract": lambda x, y: (x[0] - y[1], x[1] - y[0]),
 }
+_PLACES = {"argmax", "argmin", "argsort"}  # their elements are places in an axis
 # the operands whose elements the result has; of all others, all matter
 _READ = {"select": slice(1, None), "slice": slice(1)}

@@ -80,6 +80,14 @@ def test_a_table(f: Any, want: Any) -> None:
         assert intervals(f, 2, 10) == want
 
 
+def test_places_in_an_axis() -> None:
+    x = numpy.sin(numpy.arange(float(N)))
+    for find in (np.argmax, np.argmin, np.argsort):
+        assert intervals(lambda i, find=find: find(x * i), 0, 9) == (0, N - 1)
+    text = str(jit(lambda x: x[(2 * x).argmax()] + x[(x * x).argsort()]).lower(x).jaxpr)
+    assert "check" not in text
+
+
 def test_of_values() -> None:
     assert interval(leaf(numpy.array([3, -1, 2]))) == (-1, 3)
     assert interval(leaf(numpy.uint8(7))) == (7, 7)

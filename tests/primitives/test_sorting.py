@@ -63,7 +63,7 @@ def assert_same_values(got: Any, wanted: Any) -> None:
         np.testing.assert_array_equal(got[valid].view(bits), wanted[valid].view(bits))
 
 
-@pytest.mark.parametrize("size", [SMALL, LARGE])
+@pytest.mark.parametrize("size", [2, 3, 5, SMALL, LARGE])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_sort(dtype: np.dtype[Any], size: int) -> None:
     x = hard(dtype, size)

@@ -398,3 +398,74 @@ def largest(x):
 def test_loops_over_lists_of_arrays(f):
     """The numbers are Python's, and those that the array had before the loop."""
     alike(f, *NUMBERS, [2.5, 2.85, 2.4, 0.0] * 3)
+
+
+def medians(x: Any) -> Any:
+    y = x.copy()
+    for i in range(2, 10):
+        low, middle, high = sorted((x[i - 1], x[i], x[i + 1]))
+        y[i] = middle * sorted([x[i - 2], x[i - 1], x[i], x[i + 1], x[i + 2]])[2] - low + high
+    return y
+
+
+def ends_in_order(x: Any) -> Any:
+    total = 0
+    for i in range(len(x)):
+        low, high = sorted([i, 11 - i])
+        total += low * 100 + high if x[i] > 0 else 0
+    return total
+
+
+def test_few_numbers_are_sorted_by_exchanges() -> None:
+    alike(medians, *NUMBERS, [0.0, -0.0, 1.0] * 4, list(range(12)))
+    alike(ends_in_order, *NUMBERS)
+    assert "sort" not in str(np.jit(medians).lower(np.ones(12)).jaxpr)
+    numpy.testing.assert_allclose(
+        np.grad(lambda x: medians(x).sum())(np.arange(12.0) ** 2 % 7 + np.arange(12.0) / 99),
+        np.grad(lambda x: np.jit(medians)(x).sum())(
+            np.arange(12.0) ** 2 % 7 + np.arange(12.0) / 99
+        ),
+    )
+
+
+def vowels(x: Any) -> Any:
+    text, count = "some words to be read", 0
+    for v in x:
+        if text[int(v)] in "aeiou":
+            count += 1
+    return count
+
+
+def in_bytes(x: Any) -> Any:
+    count = 0
+    for v in x:
+        if int(v) in b"\x00\x02a":
+            count += 1
+        if int(v) not in b"\x05":
+            count += 10
+    return count
+
+
+def from_bytes(x: Any) -> Any:
+    total, table = 0, b"abcdef"
+    for v in x:
+        total = total + table[int(v)] * 3 % 7
+    return total
+
+
+def test_bytes_and_letters() -> None:
+    alike(vowels, *NUMBERS)
+    alike(in_bytes, [0, 2, 5, 97] * 3, [255] * 12, [-1] * 12, [0] * 11 + [256])
+    alike(from_bytes, [0, 5, -6] * 4, [0] * 11 + [6], [-7] * 12)
+    letters = numpy.frombuffer(b"([]a)" * 3, "u1")
+
+    def brackets(x: Any) -> Any:
+        depth = 0
+        for c in x:
+            if c in b"([":
+                depth += 1
+            elif c in b")]":
+                depth -= 1
+        return depth
+
+    assert np.jit(brackets)(np.array(letters)) == brackets(letters)

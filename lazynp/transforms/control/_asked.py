@@ -11,6 +11,7 @@ from typing import Any
 from lazynp._dimensions import as_number, as_test
 from lazynp._sizes import Size, Test, is_size
 from lazynp._who_asks import hooks, number
+from lazynp.transforms.control._state import session
 
 
 def equal(a: Any, b: Any) -> Any:
@@ -44,6 +45,11 @@ def number_shown(x: Any) -> Any:
     return number(x) if type(x) is Size else as_bool(x)
 
 
+def looked_at(x: Any) -> Any:
+    """What has the type that x shows to the user's code: a size is an int."""
+    return 0 if type(x) is Size else as_bool(x)
+
+
 def key_of(held: dict[Any, Any], size: Any) -> Any:
     """The key of a dict that a size is equal to, in the call that is traced; else the size, of
     which a hash asks for the number. Tests of ints let the trace serve other sizes as well.
@@ -55,7 +61,9 @@ def key_of(held: dict[Any, Any], size: Any) -> Any:
 
 
 def by_key(method: Any) -> Any:
-    """What `get` of a dict is, if it may be given a size; None for other methods."""
+    """What `get` of a dict is, or `isinstance`, if it may be given a size; None for others."""
+    if method in (isinstance, type) and not session.depth:
+        return lambda *args, **kwargs: method(*map(looked_at, args), **kwargs)
     held = getattr(method, "__self__", None)
     if not isinstance(held, dict) or method.__name__ != "get":
         return None

@@ -34,7 +34,7 @@ from lazynp._errstate import errstate
 from lazynp._memo import Memo
 from lazynp.transforms import wrappers
 from lazynp.transforms.control._affected import is_affected
-from lazynp.transforms.control._asked import by_key
+from lazynp.transforms.control._asked import by_key, looked_at
 from lazynp.transforms.control._letters import Letter
 from lazynp.transforms.control._names import Unsupported
 from lazynp.transforms.control._numbers import OF_TRACED, STANDING
@@ -414,7 +414,7 @@ def _looking(function: Any, *args: Any) -> Any:
         raise CannotStage(f"{function.__name__}() of a traced number")
     if any(type(x) is Letter for x in args):
         raise CannotStage(f"{function.__name__}() of a letter at a traced index")
-    return function(*args)
+    return function(*map(looked_at, args))
 
 
 def _asking(function: Any, *args: Any) -> Any:

@@ -87,6 +87,6 @@ def order(x: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def codes(text: str) -> tuple[int, ...]:
-    """The numbers of the letters of a string."""
-    return tuple(map(ord, text))
+def codes(text: str | bytes) -> tuple[int, ...]:
+    """The numbers of the letters of a string, or those of bytes."""
+    return tuple(text) if isinstance(text, bytes) else tuple(map(ord, text))

@@ -12,7 +12,9 @@ from lazynp._array import Array
 from lazynp._dimensions import as_number, as_test
 from lazynp._sizes import is_size
 from lazynp.primitives import elementwise, reduction
+from lazynp.primitives.checks import check_later
 from lazynp.transforms.control._asked import among, equal
+from lazynp.transforms.control._letters import Letter
 from lazynp.transforms.control._state import numeric, pythons, truth, undecided
 from lazynp.transforms.control._tables import known_table
 
@@ -36,6 +38,10 @@ def within(x: Any, values: Any) -> Any:
         values = tuple(values)  # a set finds its elements by their hashes
     if type(values) is range:
         return _within_range(x, values) if undecided(x) and _is_number(x) else among(x, values)
+    if type(values) is bytes and undecided(x) and _is_number(x) and x.dtype.kind in "iu":
+        return _within_bytes(x, values)
+    if type(values) is str and type(x) is Letter:
+        return _any([x == v for v in values])
     if type(values) not in (tuple, list, set, frozenset):
         return among(x, values)
     if not (undecided(x) or any(map(undecided, values))) or not _is_number(x):
@@ -48,6 +54,13 @@ def within(x: Any, values: Any) -> Any:
     if not all(_is_number(v) for v in values if isinstance(v, (Array, np.ndarray))):
         return among(x, values)
     return _any([operator.eq(x, v) for v in values if numeric(v)])
+
+
+def _within_bytes(x: Any, values: bytes) -> Any:
+    if x.dtype != np.uint8:
+        bad = elementwise.logical_or(operator.lt(x, 0), operator.gt(x, 255))
+        check_later(bad, ValueError, "byte must be in range(0, 256)")
+    return _any([operator.eq(x, v) for v in sorted(set(values))])
 
 
 def _size_within(x: Any, values: Any) -> Any:

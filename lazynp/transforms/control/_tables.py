@@ -32,7 +32,7 @@ _INT, _FLOAT = np.dtype(np.int64), np.dtype(np.float64)
 
 def _kind(x: Any) -> type | None:
     """The type of Python's that finds `x[index]`, also of named tuples and other derived types."""
-    for kind in (list, tuple, str):
+    for kind in (list, tuple, str, bytes):
         if isinstance(x, kind) and type(x).__getitem__ is kind.__getitem__:
             return kind
     return None
@@ -48,9 +48,11 @@ def item(x: Any, index: Any, of: Any = None) -> Any:
         return x[index]
     if index.ndim or index.dtype.kind not in "iu" or not x:
         return x[index]
+    if kind is bytes:
+        return item(codes(x), index, "")
     if kind is str:
         return Letter(item(codes(x), index, "string"))
-    of = of or kind.__name__
+    of = kind.__name__ if of is None else of
     found = _columns(x, index, of)
     if found is not None:
         return found
@@ -153,7 +155,7 @@ def _place(index: Any, count: int, of: str) -> Any:
     i = elementwise.convert(index, dtype=_INT)
     i = elementwise.select(elementwise.less(i, 0), elementwise.add(i, count), i)
     bad = elementwise.logical_or(elementwise.less(i, 0), elementwise.greater_equal(i, count))
-    check_later(bad, IndexError, f"{of} index out of range")
+    check_later(bad, IndexError, f"{of} index out of range".lstrip())
     return elementwise.minimum(elementwise.maximum(i, 0), count - 1)
 
 

@@ -5,6 +5,15 @@ and statements that only Python runs.
 from __future__ import annotations
 
 TAKEN = {
+    "match of a sequence": """
+x, n = np.ones(3), 0
+for i in range(30):
+    if i == 2 or i == 3: look()
+    match [i % 2, i % 3]:
+        case [0, k]: n += k
+        case [1, *_]: n += 1
+    x = x * 0.5
+""",
     "match": """
 x, names = np.zeros(5), 0
 for i in range(60):
@@ -194,13 +203,13 @@ for i in range(30):
 found = [f(1) for f in made]
 del made
 """,
-    "match of a sequence": """
+    "match of a mapping": """
 x, n = np.ones(3), 0
 for i in range(30):
     if i == 2 or i == 3: look()
-    match [i % 2, i % 3]:
-        case [0, k]: n += k
-        case [1, *_]: n += 1
+    match {0: i % 2, 1: i % 3}:
+        case {0: 0, 1: k}: n += k
+        case {0: 1}: n += 1
     x = x * 0.5
 """,
 }

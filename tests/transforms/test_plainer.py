@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 import lazynp as np
+from lazynp.transforms import control
 from lazynp.transforms.control import plainer
 
 KINDS = (ast.Match, ast.NamedExpr)
@@ -81,6 +82,33 @@ PLAIN = {
                 case other: found.append(other * m)
         return found
     """,
+    "sequences": """
+        match [say(x), 2, say(3)]:
+            case [0, _, k]: return k
+            case [1, a, b, c]: return a, b, c
+            case [1, *rest] if rest[0] > 5: return "never"
+            case [2, *rest]: return rest
+            case [a, (2 | 4) as b, _] if a > 3: return a, b
+            case [*first, last] if x < 0: return first, last
+            case [*_]: return "rest"
+    """,
+    "what is no sequence": """
+        match "ab" if x > 2 else x if x > 0 else (x, (x + 1, "b")):
+            case [a, [b, "b"]]: return a, b
+            case [a, b]: return "a string is none"
+            case int(n) if n > 1: return n
+            case str(): return "text"
+            case float() | bool(): return "never"
+        return "no"
+    """,
+    "names of a case that does not fit": """
+        a = k = 7
+        match [x, x + 1]:
+            case [1, a]: say(a)
+            case [2 as k, a] if a > 3: say(k)
+            case [3, a] if a > 5: say(k)
+        return a, k
+    """,
     "inner functions": """
         def f(z):
             if (q := z * 2) > 4: return q
@@ -101,9 +129,19 @@ KEPT = {
     "a lambda": "return (lambda z: (w := z) + w)(x)",
     "a comprehension": "return [(a := k) for k in range(x + 3)], a",
     "while with else": "while (n := x) > 3: x -= 1\nelse: x = 77\nreturn x, n",
-    "a sequence": """
+    "alternatives with names": """
         match [x, 2]:
             case [1, k] | [k, 2]: return k
+        return "no"
+    """,
+    "a mapping": """
+        match {"a": x}:
+            case {"a": 3}: return 1
+        return "no"
+    """,
+    "a class with attributes": """
+        match x:
+            case int(real=3): return 1
         return "no"
     """,
 }
@@ -113,7 +151,7 @@ def outcomes(body: list[ast.stmt]) -> list[Any]:
     arguments = ast.arguments([], [ast.arg("x"), ast.arg("say")], None, [], [], None, [])
     made = ast.FunctionDef("f", arguments, body, [])
     made.type_params = []  # type: ignore[attr-defined]
-    scope: dict[str, Any] = {}
+    scope: dict[str, Any] = {".control": control}
     module = ast.fix_missing_locations(ast.Module([made], []))
     exec(compile(module, "<test>", "exec"), scope)
     found = []
@@ -179,3 +217,31 @@ def test_branches_are_staged() -> None:
     for k in range(4):
         got = np.grad(lambda x, k=k: f(x, np.asarray(k)))(x)
         numpy.testing.assert_array_equal(numpy.asarray(got), by_hand[k])
+
+
+def neighbours(x: Any) -> Any:
+    total = 0.0
+    for i in range(len(x) - 1):
+        match [int(x[i]), (x[i], x[i + 1])]:
+            case [0, (_, b)]:
+                total += b
+            case [a, [p, q]] if p > q:
+                total += 10 * a + p
+            case [a, *rest]:
+                total += 100 * a + rest[0][1]
+    return total
+
+
+def of_a_class(x: Any) -> Any:
+    match int(x[0]):
+        case int(n) if isinstance(n, int) and type(float(x[1])) is float:
+            return x.sum() * n
+    return x.max()
+
+
+def test_sequences_and_classes_of_traced_numbers() -> None:
+    f, g = np.jit(neighbours), np.jit(of_a_class)
+    for x in ([0.0, 3, 2, 0, 1, 1, 5, 4, 0, 9], [2.0, 1] * 5, [0.0] * 10):
+        assert float(f(np.array(x))) == float(neighbours(numpy.array(x)))
+        assert float(g(np.array(x))) == float(of_a_class(numpy.array(x)))
+    assert "unrolled" not in str(np.explain(f))

@@ -35,6 +35,7 @@ from lazynp.transforms.control._handlers import catches, catching, caught, depth
 from lazynp.transforms.control._known import arithmetic, augmented, unary
 from lazynp.transforms.control._laid import refuse_unlaid
 from lazynp.transforms.control._loops import COUNT, for_, while_
+from lazynp.transforms.control._matching import is_sequence
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import message, percent, raised, said
 from lazynp.transforms.control._names import binds, jumps, names
@@ -76,7 +77,8 @@ class _Operators:
 
 for _function in (
     absent, and_, arithmetic, assert_, augmented, branch, call, call_or_none, catches, catching,
-    caught, chain, changed, choose, counted, cut, depth, equals, for_, fresh, item, load, message,
+    caught, chain, changed, choose, counted, cut, depth, equals, for_, fresh, is_sequence, item,
+    load, message,
     not_, or_, own, percent, present, raised, reduced, result, said, same, sequence, summed, surely,
     tested, text, unary, while_, within,
 ):  # fmt: skip

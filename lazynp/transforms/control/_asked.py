@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from lazynp._dimensions import as_number, as_test
+from lazynp._node import aval_of_node
 from lazynp._sizes import Size, Test, is_size
 from lazynp._who_asks import hooks, number
-from lazynp.transforms.control._state import session
+from lazynp.transforms.control._state import session, undecided
 
 
 def equal(a: Any, b: Any) -> Any:
@@ -47,6 +48,8 @@ def number_shown(x: Any) -> Any:
 
 def looked_at(x: Any) -> Any:
     """What has the type that x shows to the user's code: a size is an int."""
+    if undecided(x) and not x.ndim and (aval := aval_of_node(x._read())).weak:
+        return {"b": False, "i": 0, "f": 0.0}.get(aval.dtype.kind, 0j)  # a number of Python's
     return 0 if type(x) is Size else as_bool(x)
 
 

@@ -3,10 +3,9 @@ know.
 
 `while (err := f(x)) > tol` assigns first and tests then. That is possible where nothing before the
 assignment is evaluated that it could change. `if a and (b := f()) > 0` is `if a`, and in it an `if`
-that assigns before. `match` becomes a chain of comparisons if its patterns
-are values, alternatives of values, and names. `x = a if test else b` becomes an `if`, which knows
-the variables: an array that only one of them held may be written afterwards. What is left stays
-Python's.
+that assigns before. `match` becomes a chain of comparisons (`_matching`). `x = a if test else b`
+becomes an `if`, which knows the variables: an array that only one of them held may be written
+afterwards. What is left stays Python's.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from lazynp.transforms.control._matching import can_be_chained, chained
 from lazynp.transforms.control._names import binds
 from lazynp.transforms.control._trees import copied
 
@@ -102,9 +102,9 @@ class _Plainer(ast.NodeTransformer):
         name = f"{_SUBJECT}{self._subjects}"
         made: list[ast.stmt] = []
         for case in reversed(node.cases):
-            if not _is_simple(case.pattern):
+            if not can_be_chained(case.pattern):
                 return node
-            made = _chained(case, name, made)
+            made = chained(case, name, made)
         first: list[ast.stmt] = []
         subject = _taken_out(node.subject, first)
         return [*first, _at(ast.Assign([ast.Name(name, ast.Store())], subject), subject), *made]
@@ -242,39 +242,3 @@ def _bound(statements: list[ast.stmt]) -> set[str]:
 
 def _at(node: Any, place: ast.AST) -> Any:
     return ast.fix_missing_locations(ast.copy_location(node, place))
-
-
-# -- match -----------------------------------------------------------------------------------------
-
-
-def _is_simple(pattern: ast.pattern) -> bool:
-    if isinstance(pattern, ast.MatchOr):
-        return all(_is_simple(p) and not isinstance(p, ast.MatchAs) for p in pattern.patterns)
-    if isinstance(pattern, ast.MatchAs):
-        return pattern.pattern is None
-    return isinstance(pattern, (ast.MatchValue, ast.MatchSingleton))
-
-
-def _chained(case: ast.match_case, subject: str, rest: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements of a case, and of those after it."""
-    pattern, guard = case.pattern, case.guard
-    read = ast.Name(subject, ast.Load())
-    if isinstance(pattern, ast.MatchAs):
-        named = pattern.name
-        first = [_at(ast.Assign([ast.Name(named, ast.Store())], read), pattern)] if named else []
-        whole = case.body if guard is None else [_at(ast.If(guard, case.body, rest), guard)]
-        return [*first, *whole]
-    test = _test(pattern, read)
-    if guard is not None:
-        test = ast.BoolOp(ast.And(), [test, guard])
-    return [_at(ast.If(test, case.body, rest), pattern)]
-
-
-def _test(pattern: Any, subject: ast.expr) -> ast.expr:
-    if isinstance(pattern, ast.MatchOr):
-        made: ast.expr = ast.BoolOp(ast.Or(), [_test(p, subject) for p in pattern.patterns])
-    elif isinstance(pattern, ast.MatchSingleton):
-        made = ast.Compare(copied(subject), [ast.Is()], [ast.Constant(pattern.value)])
-    else:
-        made = ast.Compare(copied(subject), [ast.Eq()], [pattern.value])
-    return _at(made, pattern)

@@ -239,6 +239,23 @@ def of_a_class(x: Any) -> Any:
     return x.max()
 
 
+def kinds(x: Any, y: Any) -> Any:
+    total = x.sum()
+    for k in (int(x[0]), float(x[1]), x[0] > 0, x[1], len(x), int(x[0]) / 2, y, x, 2 * y):
+        seen = hasattr(k, "dtype"), hasattr(k, "real"), isinstance(k, int), isinstance(k, float)
+        total += sum(2**i for i, s in enumerate((*seen, isinstance(k, bool))) if s)
+        total = total * 2 + (1 if type(k) in (int, float) else 0)
+    return total
+
+
+def test_numbers_of_pythons_show_their_types() -> None:
+    for x in ([1.0, 2.0], [0.0, -1.0]):
+        for y in (3.0, numpy.float64(3.0)):
+            assert float(np.jit(kinds)(np.array(x), y)) == float(kinds(numpy.array(x), y))
+    sized = np.jit(kinds, abstracted_axes=(("n",), ()))
+    assert float(sized(np.array([1.0, 2.0]), 3.0)) == float(kinds(numpy.array([1.0, 2.0]), 3.0))
+
+
 def test_sequences_and_classes_of_traced_numbers() -> None:
     f, g = np.jit(neighbours), np.jit(of_a_class)
     for x in ([0.0, 3, 2, 0, 1, 1, 5, 4, 0, 9], [2.0, 1] * 5, [0.0] * 10):

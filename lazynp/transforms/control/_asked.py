@@ -64,8 +64,8 @@ def key_of(held: dict[Any, Any], size: Any) -> Any:
 
 
 def by_key(method: Any) -> Any:
-    """What `get` of a dict is, or `isinstance`, if it may be given a size; None for others."""
-    if method in (isinstance, type) and not session.depth:
+    """What `get` of a dict is, or `isinstance`, `type`, `hasattr`, if it may be given a size; None for others."""
+    if method in (isinstance, type, hasattr) and not session.depth:
         return lambda *args, **kwargs: method(*map(looked_at, args), **kwargs)
     held = getattr(method, "__self__", None)
     if not isinstance(held, dict) or method.__name__ != "get":

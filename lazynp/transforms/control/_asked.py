@@ -64,7 +64,9 @@ def key_of(held: dict[Any, Any], size: Any) -> Any:
 
 
 def by_key(method: Any) -> Any:
-    """What `get` of a dict is, or `isinstance`, `type`, `hasattr`, if it may be given a size; None for others."""
+    """What `get` of a dict, `isinstance`, `type` and `hasattr` are, which may be given sizes or
+    traced numbers; None for others.
+    """
     if method in (isinstance, type, hasattr) and not session.depth:
         return lambda *args, **kwargs: method(*map(looked_at, args), **kwargs)
     held = getattr(method, "__self__", None)

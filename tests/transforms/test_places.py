@@ -515,3 +515,51 @@ def test_a_chain_is_traced_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.undo()
         counts.append(calls[0])
     assert counts[1] < 5 * counts[0]  # all levels at most once more for each; not 2**8 times
+
+
+# -- lists of Python's numbers that get numbers of NumPy's -----------------------------------------
+
+
+def best_so_far(x: Any) -> Any:
+    best = [0] * len(x)
+    for i in range(1, len(x)):
+        best[i] = max(best[i - 1], x[i])
+    return best[-1] * 1
+
+
+def rising(x: Any) -> Any:
+    total = [0.0] * len(x)
+    for i in range(1, len(x)):
+        if x[i] > x[i - 1]:
+            total[i] = total[i - 1] + x[i]
+    return total[-1] + sum(total)
+
+
+def edits(x: Any) -> Any:
+    before = [0] * len(x)
+    for i in range(len(x)):
+        now = [i, *[0] * (len(x) - 1)]
+        for j in range(1, len(x)):
+            now[j] = min(before[j] + 1, now[j - 1] + 1, before[j - 1] + (x[i] != x[j]))
+        before = now
+    return before[-1] * 1
+
+
+def stacked(x: Any) -> Any:
+    stack, top = [0.0] * len(x), 0
+    for v in x:
+        if v > 2:
+            stack[top] = v
+            top += 1
+        elif top > 0:
+            top -= 1
+    return stack[0] * 1 + top
+
+
+@pytest.mark.parametrize("f", [best_so_far, rising, edits, stacked])
+def test_lists_may_get_numbers_of_numpy(f: Any) -> None:
+    jitted = np.jit(f)
+    for x in ([0.0, 1, 2, 3, 4, 5, 6, 7, 1, 0], [5.0, 0, 0, 0, 2, 1, 3, 4, 4, 4]):
+        got, want = jitted(np.array(x)), f(numpy.array(x))
+        assert float(got) == float(want)
+    assert "unrolled" not in str(np.explain(jitted))

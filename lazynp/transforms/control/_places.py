@@ -126,6 +126,9 @@ class Place:
         return self.held is not before
 
 
+_WIDE = np.dtype(np.int64), np.dtype(np.float64)
+
+
 class Whole(Place):
     """All elements of a list of numbers, as one array."""
 
@@ -140,7 +143,10 @@ class Whole(Place):
     @property
     def cell_contents(self) -> Any:
         table = table_of(self.of)
-        if table is None or table[1] is not self.weak:
+        wide = table is not None and table[0].dtype in _WIDE  # they hold what Python's numbers are
+        if wide and session.strict is None:
+            self.weak &= table[1]  # as a variable that is Python's number on one path only
+        elif table is None or table[1] is not self.weak:
             raise CannotStage(f"line {self.line}: a list holds numbers of other types at times")
         return table[0]
 

@@ -9,7 +9,7 @@ import scipy
 
 import lazynp as np
 from lazynp._recorder import local
-from lazynp.interop._calls import inexact, only, refuse
+from lazynp.interop._calls import inexact, on_host, only, refuse
 from lazynp.interop._linalg import circulant, eigh, pinv, solve, toeplitz
 from lazynp.interop._matrix_functions import frechet, function_of, solve_sylvester
 
@@ -103,20 +103,47 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
     return function_of(t * logarithm, name="expm", effect=False)[0]
 
 
+def _unitary_reference(a: Any, *, effect: bool) -> tuple[Any, ...]:
+    a = numpy.asarray(a)
+    out = numpy.empty_like(a)
+    for i in numpy.ndindex(*a.shape[:-2]):
+        out[i] = scipy.linalg.polar(a[i])[0]
+    return (out,)
+
+
+def _unitary_jvp(primals: Any, tangents: Any, *, effect: bool) -> Any:
+    """U' = U S and what leaves the columns of U, with S skew and P S + S P = U^H A' - A'^H U. The
+    square of A is not formed: it would square the condition.
+    """
+    (a,), (a_dot,) = primals, tangents
+    (u,) = unitary(a, effect=False)
+    if a_dot is None:
+        return (u,), [None]
+    turned = np.conj(u.mT)
+    p, inside = turned @ a, turned @ a_dot
+    u_dot = u @ solve_sylvester(p, p, inside - np.conj(inside.mT))
+    if a.shape[-2] > a.shape[-1]:
+        beside = a_dot - u @ inside
+        u_dot = u_dot + np.conj(np.linalg.solve(np.conj(p.mT), np.conj(beside.mT)).mT)
+    return (u,), [u_dot]
+
+
+unitary = on_host("polar_unitary", lambda a, **_: (a,), _unitary_reference, _unitary_jvp)
+
+
 def polar(a: Any, side: str = "right") -> Any:
-    """By the root of A^H A or A A^H: vectors of equal singular values have no derivative."""
+    """Also where singular values are equal: it takes none of their vectors."""
     if side not in ("right", "left"):
         raise ValueError("`side` must be either 'right' or 'left'")
     (a,) = inexact(a)
     if a.ndim != 2:
         raise ValueError("`a` must be a 2-D array.")
-    tall = a.shape[0] >= a.shape[1]
-    turned = np.conj(a.mT)
-    p = function_of(turned @ a if tall else a @ turned, name="sqrtm", effect=False)[0]
-    u = np.conj(np.linalg.solve(p, turned).mT) if tall else np.linalg.solve(p, a)
-    if tall == (side == "right"):
-        return u, p
-    return u, np.conj(u.mT) @ a if side == "right" else a @ np.conj(u.mT)
+    if a.shape[0] >= a.shape[1]:
+        u = unitary(a, effect=False)[0]
+    else:
+        u = np.conj(unitary(np.conj(a.mT), effect=False)[0].mT)
+    p = np.conj(u.mT) @ a if side == "right" else a @ np.conj(u.mT)
+    return u, (p + np.conj(p.mT)) / 2
 
 
 def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:

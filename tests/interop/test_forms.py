@@ -91,3 +91,31 @@ def test_funm_of_equal_eigenvalues() -> None:
     slope = np.grad(lambda k: scipy.linalg.funm(k * M, lambda w: np.exp(-k * w))[0, 1])(0.3)
     power = scipy.linalg.expm(-0.09 * M)
     numpy.testing.assert_allclose(slope, (-0.6 * M @ power)[0, 1], rtol=1e-10)
+
+
+def test_second_derivatives_of_the_nearest_rotation() -> None:
+    """As exact as those by singular vectors: the square of the matrix is not formed."""
+    places = numpy.random.default_rng(3).normal(size=(4, 3))
+    factors = numpy.random.default_rng(4).normal(size=(2, 3, 3))
+    matrix = factors[0] @ numpy.diag([1.0, 1e-3, 1e-4]) @ factors[1]
+
+    def by_scipy(x: Any) -> Any:
+        return scipy.linalg.orthogonal_procrustes(np.eye(3), x @ matrix)[0][0, 1]
+
+    def by_vectors(x: Any) -> Any:
+        u, _, vh = np.linalg.svd(x @ matrix)
+        return (u @ vh)[0, 1]
+
+    second = [np.grad(lambda x, f=f: np.grad(f)(x)[0, 1]) for f in (by_scipy, by_vectors)]
+    x = np.asarray(numpy.eye(3) + places[:3] / 10)
+    numpy.testing.assert_allclose(second[0](x), second[1](x), rtol=1e-6)
+    numpy.testing.assert_allclose(np.jit(second[0])(x), second[1](x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_polar_factors_of_equal_singular_values(side: str) -> None:
+    """(A + t B) = U P with A = 2 I: the skew part of B turns U, the other one is that of P."""
+    change = M[:3, :3]
+    u, p = np.jacfwd(lambda t: scipy.linalg.polar(2 * np.eye(3) + t * change, side))(0.0)
+    numpy.testing.assert_allclose(u, (change - change.T) / 4, atol=1e-12)
+    numpy.testing.assert_allclose(p, (change + change.T) / 2, atol=1e-12)

@@ -187,16 +187,17 @@ class _AdoptedModule:
 def _rebound(scope: dict[str, Any], cells: tuple[Any, ...]) -> Iterator[None]:
     """Replace numpy by lazynp in a namespace and in the cells of a closure."""
     with adopting:
-        names = {k: v for k, v in scope.items() if _counterpart(v) is not None}
-        held = [(c, c.cell_contents) for c in cells if _counterpart(_content(c)) is not None]
-        scope.update({k: _counterpart(v) for k, v in names.items()})
-        for cell, value in held:
-            cell.cell_contents = _counterpart(value)
+        names = {k: f for k, v in scope.items() if (f := _counterpart(v)) is not None}
+        before = {k: scope[k] for k in names}
+        held = [(c, v, f) for c in cells if (f := _counterpart(v := _content(c))) is not None]
+        scope.update(names)
+        for cell, _, found in held:
+            cell.cell_contents = found
         try:
             yield
         finally:
-            scope.update(names)
-            for cell, value in held:
+            scope.update(before)
+            for cell, value, _ in held:
                 cell.cell_contents = value
 
 
@@ -223,11 +224,19 @@ def _series(name: str) -> ModuleType | None:
     return sys.modules.get(name.replace("numpy", "lazynp", 1))
 
 
+# Most of what a module's globals hold is of these types, and none of it is replaced.
+_DATA = {np.ndarray, int, float, bool, complex, str, bytes, tuple, list, dict, set, type(None)}
+
+
 def _counterpart(value: Any) -> Any:
     """lazynp's counterpart of numpy, of a submodule or of a function; else None."""
-    lazy = sys.modules["lazynp"]
+    kind = type(value)
+    if kind in _DATA:
+        return None
     if value is np:
-        return lazy
+        return sys.modules["lazynp"]
+    if kind is FunctionType and not str(value.__module__).startswith("numpy"):
+        return _elsewhere(value)  # the user's own, or SciPy's
     if isinstance(value, ModuleType):
         if value.__name__.startswith(_SERIES):
             return _series(value.__name__)
@@ -239,7 +248,11 @@ def _counterpart(value: Any) -> Any:
         return None
     name = getattr(value, "__name__", None)
     if isinstance(name, str) and getattr(np, name, None) is value:
-        return getattr(lazy, name, None)
+        return getattr(sys.modules["lazynp"], name, None)
     if isinstance(name, str) and (room := room_of(where)) is not None:
         return getattr(room, name, None)
+    return _elsewhere(value)
+
+
+def _elsewhere(value: Any) -> Any:
     return next((f for find in elsewhere if (f := find(value)) is not None), None)

@@ -235,3 +235,21 @@ def test_adopted_functions_are_staged(f: Any) -> None:
                 numpy.testing.assert_allclose(np.grad(jitted)(x), slope)
                 numpy.testing.assert_allclose(np.jit(np.grad(plain))(x), slope)
     assert isinstance(numpy.zeros(3), numpy.ndarray) and branching.__globals__["numpy"] is numpy
+
+
+def test_a_call_looks_each_global_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For every name of the module, at each call of an adopted function: it is asked once."""
+    scope: dict[str, Any] = {"numpy": numpy, "data": numpy.ones(3), "size": 3}
+    source = "def other(x):\n    return -x\ndef f(x):\n    return other(numpy.asarray(x))"
+    exec(source, scope)
+    asked: list[Any] = []
+
+    def find(value: Any) -> Any:
+        asked.append(value)
+        return abs if value is scope["other"] else None
+
+    monkeypatch.setattr(np.functions.functional, "elsewhere", [find])
+    f = adopt(scope["f"])
+    asked.clear()
+    assert float(f(-2.0)) == 2.0
+    assert len(asked) == len(set(map(id, asked))) == 2

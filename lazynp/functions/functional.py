@@ -167,7 +167,7 @@ def _adopted_method(value: Any) -> Any:
 def _knows_numpy(function: FunctionType) -> bool:
     inner = inspect.unwrap(function)
     seen = [*inner.__globals__.values(), *map(_content, inner.__closure__ or ())]
-    return any(_counterpart(v) is not None for v in seen)
+    return any(counterpart(v) is not None for v in seen)
 
 
 class _AdoptedModule:
@@ -187,9 +187,9 @@ class _AdoptedModule:
 def _rebound(scope: dict[str, Any], cells: tuple[Any, ...]) -> Iterator[None]:
     """Replace numpy by lazynp in a namespace and in the cells of a closure."""
     with adopting:
-        names = {k: f for k, v in scope.items() if (f := _counterpart(v)) is not None}
+        names = {k: f for k, v in scope.items() if (f := counterpart(v)) is not None}
         before = {k: scope[k] for k in names}
-        held = [(c, v, f) for c in cells if (f := _counterpart(v := _content(c))) is not None]
+        held = [(c, v, f) for c in cells if (f := counterpart(v := _content(c))) is not None]
         scope.update(names)
         for cell, _, found in held:
             cell.cell_contents = found
@@ -228,7 +228,7 @@ def _series(name: str) -> ModuleType | None:
 _DATA = {np.ndarray, int, float, bool, complex, str, bytes, tuple, list, dict, set, type(None)}
 
 
-def _counterpart(value: Any) -> Any:
+def counterpart(value: Any) -> Any:
     """lazynp's counterpart of numpy, of a submodule or of a function; else None."""
     kind = type(value)
     if kind in _DATA:

@@ -19,6 +19,7 @@ from lazynp._recorder import local
 from lazynp.functions import functional
 from lazynp.functions._loaded import forget, when_loaded
 from lazynp.interop import (
+    _by_source as by_source,
     _curves as curves,
     _distances as distances,
     _factors as factors,
@@ -282,7 +283,8 @@ SEARCHES: dict[str, dict[str, Function]] = {
         "bicg bicgstab cg cgs gcrotmk gmres lgmres minres qmr tfqmr".split(), sparse.iterative
     ),
 }
-_TABLES = (FUNCTIONS, METHODS, ALWAYS, SEARCHES, LINEAR, STATIC)
+SOURCES = by_source.functions()
+_TABLES = (FUNCTIONS, METHODS, ALWAYS, SEARCHES, LINEAR, SOURCES, STATIC)
 
 
 # -- dispatch --------------------------------------------------------------------------------------
@@ -292,6 +294,7 @@ def _function(original: Function, ours: Function) -> Function:
     @functools.wraps(original)
     def dispatched(*args: Any, **kwargs: Any) -> Any:
         if local.level and any_traced(args, kwargs):
+            kwargs.pop("_no_deco", None)  # between functions of scipy.stats
             return ours(*args, **kwargs)
         return original(*args, **kwargs)
 
@@ -328,11 +331,11 @@ def _search(original: Function, ours: Function) -> Function:
     return dispatched
 
 
-def _linear(original: Function, ours: Function) -> Function:
+def _of_original(original: Function, ours: Function) -> Function:
     return _function(original, ours(original))
 
 
-_DISPATCHERS = (_function, _method, _always, _search, _linear, _function)
+_DISPATCHERS = (_function, _method, _always, _search, _of_original, _of_original, _function)
 _KINDS = dict(zip(map(id, _TABLES), _DISPATCHERS, strict=True))
 
 # -- the hook --------------------------------------------------------------------------------------

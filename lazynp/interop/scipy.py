@@ -47,6 +47,7 @@ from lazynp.interop import (
     _stats as stats,
     _summaries as summaries,
     _vectors as vectors,
+    _warps as warps,
 )
 from lazynp.interop._calls import any_traced
 
@@ -135,7 +136,7 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
     | {name: fourier.cosine_of_many(name) for name in "dctn idctn dstn idstn".split()},
 }
 
-# module -> name -> the argument that it is linear in, and whether along an axis
+# module -> name -> what makes ours of SciPy's: it is linear in an argument, along an axis or not
 LINEAR: dict[str, dict[str, Function]] = {
     "scipy.signal": {
         name: functools.partial(linear.along_axis, argument=argument)
@@ -149,9 +150,8 @@ LINEAR: dict[str, dict[str, Function]] = {
         )
         for name in names.split()
     },
-    "scipy.ndimage": dict.fromkeys(
-        "shift zoom rotate affine_transform spline_filter".split(), linear.of_whole
-    )
+    "scipy.ndimage": {n: warps.warp(n) for n in ("shift", "zoom", "rotate", "affine_transform")}
+    | {"spline_filter": linear.of_whole}
     | {"spline_filter1d": functools.partial(linear.along_axis, argument="input")},
     "scipy.integrate": {"romb": functools.partial(linear.along_axis, argument="y")},
     "scipy.interpolate": {"griddata": functools.partial(linear.of_whole, argument="values")},

@@ -11,6 +11,7 @@ import scipy
 import lazynp as np
 from lazynp.functions._checks import refuse as check
 from lazynp.interop._calls import inexact, is_traced, refuse
+from lazynp.interop._splines import keep_places, plain_places
 
 # -- RegularGridInterpolator -----------------------------------------------------------------------
 
@@ -89,13 +90,11 @@ def pchip(self: Any, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> 
     """`PchipInterpolator.__init__`, for traced y: Fritsch and Butland's slopes."""
     if type(self) is not scipy.interpolate.PchipInterpolator:
         return NotImplemented
-    if is_traced(x):
-        refuse("PchipInterpolator", "the places x of the data")
-    x, (y,) = numpy.asarray(x, float), inexact(y)
-    axis = axis % y.ndim
-    scipy.interpolate.PchipInterpolator.__init__(self, x, numpy.zeros(y.shape), axis, extrapolate)
-    data = np.moveaxis(y, axis, 0)
-    h = numpy.diff(x).reshape(-1, *[1] * (data.ndim - 1))
+    (y,) = inexact(y)
+    axis, zeros = axis % y.ndim, numpy.zeros(y.shape)
+    scipy.interpolate.PchipInterpolator.__init__(self, plain_places(x), zeros, axis, extrapolate)
+    x, data = keep_places(self, x), np.moveaxis(y, axis, 0)
+    h = (x[1:] - x[:-1]).reshape(-1, *[1] * (data.ndim - 1))
     rise = (data[1:] - data[:-1]) / h
     slopes = _slopes(h, rise) if len(x) > 2 else np.concatenate([rise, rise], axis=0)
     t = (slopes[:-1] + slopes[1:] - 2 * rise) / h

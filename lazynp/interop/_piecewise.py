@@ -15,7 +15,7 @@ import scipy
 import lazynp as np
 from lazynp.interop import _curves
 from lazynp.interop._calls import inexact, is_traced, refuse
-from lazynp.interop._splines import evaluated
+from lazynp.interop._splines import breaks_of, evaluated, keep_places, plain_places
 
 # -- PPoly -----------------------------------------------------------------------------------------
 
@@ -48,7 +48,10 @@ def made(self: Any, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> A
 
 
 def _like(self: Any, c: Any, extrapolate: Any) -> Any:
-    found = type(self).construct_fast(numpy.zeros((1, 1)), self.x, extrapolate, self.axis)
+    breaks = breaks_of(self)
+    plain = plain_places(breaks)
+    found = type(self).construct_fast(numpy.zeros((1, 1)), plain, extrapolate, self.axis)
+    keep_places(found, breaks)
     _keep(found, c)
     return found
 
@@ -70,7 +73,7 @@ def derivative(self: Any, nu: int = 1) -> Any:
 def _summed(c: Any, breaks: Any) -> Any:
     """The coefficients of the antiderivative that is 0 at the first breakpoint."""
     grown = c / _down(numpy.arange(c.shape[0], 0.0, -1), c.ndim)
-    width = numpy.diff(breaks)[:-1].reshape(-1, *[1] * (c.ndim - 2))
+    width = np.diff(breaks)[:-1].reshape(-1, *[1] * (c.ndim - 2))
     parts = sum(k * width ** (c.shape[0] - i) for i, k in enumerate(grown[:, :-1]))
     starts = np.concatenate([np.zeros_like(grown[:1, 0]), np.cumsum(parts, axis=0)], axis=0)
     return np.concatenate([grown, starts[None]], axis=0)
@@ -84,34 +87,32 @@ def antiderivative(self: Any, nu: int = 1) -> Any:
     if nu <= 0:
         return derivative(self, -nu)
     for _ in range(nu):
-        c = _summed(c, numpy.asarray(self.x))
+        c = _summed(c, np.asarray(breaks_of(self)))
     return _like(self, c, False if self.extrapolate == "periodic" else self.extrapolate)
 
 
 def integral(self: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
     """`PPoly.integrate`."""
     c = _known(self)
-    if not is_traced((a, b, c)):
+    breaks = breaks_of(self)
+    if not is_traced((a, b, c, breaks)):
         return NotImplemented
     chosen = self.extrapolate if extrapolate is None else extrapolate
     if chosen == "periodic":
         refuse("PPoly.integrate", "extrapolate='periodic'")
-    sums, ends = _summed(np.asarray(c), numpy.asarray(self.x)), inexact(a, b)
-    first, last = [evaluated(sums, self.x, end, 0, chosen) for end in ends]
+    sums, ends = _summed(np.asarray(c), np.asarray(breaks)), inexact(a, b)
+    first, last = [evaluated(sums, breaks, end, 0, chosen) for end in ends]
     return last - first
 
 
 # -- by the slopes at the data's places ------------------------------------------------------------
 
 
-def _data(name: str, x: Any, y: Any, axis: int) -> tuple[Any, Any, Any, int]:
-    """x, its differences, y with the axis first, and that axis."""
-    if is_traced(x):
-        refuse(name, "the places x of the data")
-    x, (y,) = numpy.asarray(x, float), inexact(y)
-    axis = axis % y.ndim
-    data = np.moveaxis(y, axis, 0)
-    return x, numpy.diff(x).reshape(-1, *[1] * (data.ndim - 1)), data, axis
+def _data(self: Any, x: Any, y: Any, axis: int) -> tuple[Any, Any]:
+    """The differences of x, which the object keeps, and y with the axis first."""
+    data = np.moveaxis(inexact(y)[0], axis, 0)
+    x = keep_places(self, x)
+    return (x[1:] - x[:-1]).reshape(-1, *[1] * (data.ndim - 1)), data
 
 
 def _with_slopes(self: Any, h: Any, data: Any, slopes: Any) -> None:
@@ -125,8 +126,9 @@ def hermite(self: Any, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: An
     if type(self) is not scipy.interpolate.CubicHermiteSpline:
         return NotImplemented
     zeros = numpy.zeros(np.shape(y)), numpy.zeros(np.shape(dydx))  # SciPy checks the arguments
-    x, h, data, axis = _data("CubicHermiteSpline", x, y, axis)
-    scipy.interpolate.CubicHermiteSpline.__init__(self, x, *zeros, axis, extrapolate)
+    plain = plain_places(x)
+    scipy.interpolate.CubicHermiteSpline.__init__(self, plain, *zeros, axis, extrapolate)
+    h, data = _data(self, x, y, axis)
     _with_slopes(self, h, data, np.moveaxis(inexact(dydx)[0], axis, 0))
     return None
 
@@ -140,10 +142,10 @@ def akima(
     if type(self) is not scipy.interpolate.Akima1DInterpolator:
         return NotImplemented
     zeros = numpy.zeros(np.shape(y))
-    x, h, data, axis = _data("Akima1DInterpolator", x, y, axis)
     scipy.interpolate.Akima1DInterpolator.__init__(
-        self, x, zeros, axis, method=method, extrapolate=extrapolate
+        self, plain_places(x), zeros, axis, method=method, extrapolate=extrapolate
     )
+    h, data = _data(self, x, y, axis)
     rise = (data[1:] - data[:-1]) / h
     if len(x) == 2:
         _with_slopes(self, h, data, np.concatenate([rise, rise], axis=0))

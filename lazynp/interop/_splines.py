@@ -14,20 +14,49 @@ import scipy
 import lazynp as np
 from lazynp.functions._checks import refuse as check
 from lazynp.interop._calls import inexact, is_traced, refuse
+from lazynp.interop._matrix_functions import solve_banded
+
+# -- places of the data ----------------------------------------------------------------------------
+
+
+def breaks_of(self: Any) -> Any:
+    """The breakpoints of a piecewise polynomial; its attribute `x` converts."""
+    found = getattr(self, "_x", None)
+    return self.x if found is None else found
+
+
+def plain_places(x: Any) -> Any:
+    """What SciPy gets for the places, to check the other arguments: numbers, in any case."""
+    return numpy.arange(float(len(x))) if is_traced(x) else numpy.asarray(x, float)
+
+
+def keep_places(self: Any, x: Any) -> Any:
+    """x, differentiable if it is traced. The object keeps it then."""
+    if not is_traced(x):
+        return numpy.asarray(x, float)
+    (x,) = inexact(x)
+    check(np.any(x[1:] <= x[:-1]), ValueError, "`x` must be strictly increasing sequence.")
+    setattr(self, "_x" if hasattr(self, "_x") else "x", x)
+    return x
+
 
 # -- evaluation ------------------------------------------------------------------------------------
 
 
 def evaluated(c: Any, breaks: Any, x: Any, nu: int, extrapolate: Any) -> Any:
     """The piecewise polynomial c[k, interval, ...] at x; the shape is x.shape + c.shape[2:]."""
-    breaks = numpy.asarray(breaks)
-    if not (numpy.diff(breaks) >= 0).all():
-        refuse("PPoly", "breakpoints in descending order")
+    if is_traced(breaks):
+        breaks = np.asarray(breaks)
+        check(np.any(breaks[1:] < breaks[:-1]), ValueError, "`x` must be strictly increasing.")
+    else:
+        breaks = numpy.asarray(breaks)
+        if not (numpy.diff(breaks) >= 0).all():
+            refuse("PPoly", "breakpoints in descending order")
     c, x = np.asarray(c), inexact(x)[0]
     if extrapolate == "periodic":
         x = breaks[0] + (x - breaks[0]) % (breaks[-1] - breaks[0])
     place = np.stop_gradient(x)
-    i = np.clip(np.searchsorted(breaks, place, "right") - 1, 0, len(breaks) - 2)
+    i = np.clip(np.searchsorted(np.stop_gradient(breaks), place, "right") - 1, 0, len(breaks) - 2)
     s = (x - np.asarray(breaks)[i]).reshape((*x.shape, *[1] * (c.ndim - 2)))
     degree = c.shape[0] - 1
     out: Any = 0.0
@@ -47,12 +76,13 @@ def piecewise(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     """`PPoly.__call__`, of CubicSpline and its relatives as well."""
     c = getattr(self, "_c", None)  # `c` itself converts
     c = self.c if c is None else c
-    if not isinstance(self, scipy.interpolate.PPoly) or not is_traced((x, c)):
+    breaks = breaks_of(self)
+    if not isinstance(self, scipy.interpolate.PPoly) or not is_traced((x, c, breaks)):
         return NotImplemented
     if nu < 0:
         refuse("PPoly", f"nu={nu}")
     x = np.asarray(x)
-    out = evaluated(c, self.x, x, nu, self.extrapolate if extrapolate is None else extrapolate)
+    out = evaluated(c, breaks, x, nu, self.extrapolate if extrapolate is None else extrapolate)
     if self.axis:
         n = x.ndim
         order = list(range(out.ndim))
@@ -66,11 +96,11 @@ def piecewise(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
 def cubic(
     self: Any, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
 ) -> Any:
-    """`CubicSpline.__init__`, for traced y."""
+    """`CubicSpline.__init__`, for traced y; also for traced places, and values at the ends."""
     if type(self) is not scipy.interpolate.CubicSpline:
         return NotImplemented
-    if is_traced(x):
-        refuse("CubicSpline", "the places x of the data")
+    if is_traced((x, bc_type)):
+        return _cubic_by_slopes(self, x, y, axis, bc_type, extrapolate)
     x = numpy.asarray(x, float)
     y = np.asarray(y)
     axis = axis % y.ndim
@@ -99,6 +129,63 @@ def cubic(
     return None
 
 
+_ENDS = {"natural": (2, 0.0), "clamped": (1, 0.0)}
+
+
+def _end(kind: Any, h: Any, rise: Any) -> tuple[Any, Any, Any]:
+    """The equation at an end: factors of the slope there and of the next one, and what they add up
+    to. Intervals and rises are counted from that end; a second derivative has its sign there.
+    """
+    if kind == "not-a-knot":
+        d = h[0] + h[1]
+        share = ((h[0] + 2 * d) * h[1] * rise[0] + h[0] ** 2 * rise[1]) / d
+        return h[1], d, share
+    order, value = _ENDS[kind] if isinstance(kind, str) else kind
+    value = np.asarray(value)
+    if order == 1:
+        return np.ones_like(h[0]), np.zeros_like(h[0]), value
+    return 2 * h[0], h[0], 3 * h[0] * rise[0] - 0.5 * value * h[0] ** 2
+
+
+def _cubic_by_slopes(self: Any, x: Any, y: Any, axis: int, bc_type: Any, extrapolate: Any) -> Any:
+    kinds = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
+    y = inexact(y)[0]
+    axis = axis % y.ndim
+    data = np.moveaxis(y, axis, 0)
+    n = data.shape[0]
+    if n < 4 or "periodic" in [k for k in kinds if isinstance(k, str)]:
+        refuse("CubicSpline", "traced places or end values of fewer than 4 data or a period")
+    zero = numpy.zeros(data.shape[1:])
+    ends = tuple(k if isinstance(k, str) else (k[0], zero) for k in kinds)
+    scipy.interpolate.CubicSpline.__init__(
+        self, plain_places(x), numpy.zeros(data.shape), 0, ends, extrapolate
+    )
+    x = np.asarray(keep_places(self, x))
+    h = x[1:] - x[:-1]
+    wide = h.reshape(-1, *[1] * (data.ndim - 1))
+    rise = (data[1:] - data[:-1]) / wide
+    inner = 3 * (wide[1:] * rise[:-1] + wide[:-1] * rise[1:])
+    left, right = kinds[0], kinds[1]
+    if not isinstance(right, str) and right[0] == 2:
+        right = (2, -np.asarray(right[1]))
+    d0, u0, b0 = _end(left, h, rise)
+    d1, u1, b1 = _end(right, h[::-1], rise[::-1])
+    nothing = np.zeros_like(h[:1])
+    bands = np.stack([
+        np.concatenate([nothing, u0[None], h[:-1]]),
+        np.concatenate([d0[None], 2 * (h[:-1] + h[1:]), d1[None]]),
+        np.concatenate([h[1:], u1[None], nothing]),
+    ])  # fmt: skip
+    b0, b1 = (np.broadcast_to(b, data.shape[1:])[None] for b in (b0, b1))
+    given = np.concatenate([b0, inner, b1])
+    slopes = solve_banded((1, 1), bands, given.reshape(n, -1)).reshape(given.shape)
+    t = (slopes[:-1] + slopes[1:] - 2 * rise) / wide
+    c = np.stack([t / wide, (rise - slopes[:-1]) / wide - t, slopes[:-1], data[:-1]])
+    setattr(self, "_c" if hasattr(self, "_c") else "c", c)
+    self.axis = axis
+    return None
+
+
 # -- interp1d --------------------------------------------------------------------------------------
 
 
@@ -113,23 +200,30 @@ def interp1d(
     fill_value: Any = numpy.nan,
     assume_sorted: bool = False,
 ) -> Any:
-    """`interp1d.__init__`, for traced y: notes what `interp1d_at` needs."""
-    if is_traced(x):
-        refuse("interp1d", "the places x of the data")
-    if is_traced(fill_value):
-        refuse("interp1d", "fill_value")
+    """`interp1d.__init__`, for traced y, x and fill values: notes what `interp1d_at` needs."""
     y = np.asarray(y)
     zeros = numpy.zeros(y.shape)  # SciPy checks the arguments, and keeps what is not traced
+    plain = fill_value
+    if is_traced(fill_value):
+        plain = (0.0, 0.0) if isinstance(fill_value, tuple) else 0.0
     scipy.interpolate.interp1d.__init__(
-        self, x, zeros, kind, axis, copy, bounds_error, fill_value, assume_sorted
+        self, plain_places(x), zeros, kind, axis, copy, bounds_error, plain, assume_sorted
     )
     data = np.moveaxis(inexact(y)[0], axis, 0)
     if not assume_sorted:
-        data = data[numpy.argsort(numpy.asarray(x), kind="mergesort")]
+        order = np.argsort(np.stop_gradient(np.asarray(x)), kind="mergesort")
+        if is_traced(x):
+            order = np.argsort(np.stop_gradient(np.asarray(x)), kind="mergesort")
+            x = np.asarray(x)[order]
+        else:
+            order = numpy.argsort(numpy.asarray(x), kind="mergesort")
+        data = data[order]
+    if is_traced(x) and self._kind == "spline" and self._spline.k:
+        refuse("interp1d", f"the places x of the data and kind={kind!r}")
     if kind in ("previous", "next") and isinstance(fill_value, str):
         value = data[-1] if kind == "previous" else data[0]
         fill_value = (numpy.nan, value) if kind == "previous" else (value, numpy.nan)
-    self._lazynp = data, fill_value
+    self._lazynp = data, fill_value, inexact(x)[0] if is_traced(x) else None
     return None
 
 
@@ -162,13 +256,18 @@ def interp1d_at(self: Any, x: Any) -> Any:
     kept = getattr(self, "_lazynp", None)
     if kept is None and not is_traced(x):
         return NotImplemented
-    data, fill = kept or (np.asarray(numpy.moveaxis(self.y, self.axis, 0)), self.fill_value)
+    data, fill, places = kept or (
+        np.asarray(numpy.moveaxis(self.y, self.axis, 0)), self.fill_value, None
+    )  # fmt: skip
     knots, kind = numpy.asarray(self.x, float), self._kind
+    if places is not None:
+        knots = np.stop_gradient(places)
     (x,) = inexact(x)
     at = np.stop_gradient(x)
     if kind == "linear":
         i = np.clip(np.searchsorted(knots, at), 1, len(knots) - 1)
-        low, high = np.asarray(knots)[i - 1], np.asarray(knots)[i]
+        places = np.asarray(knots if places is None else places)
+        low, high = places[i - 1], places[i]
         shape = (*x.shape, *[1] * (data.ndim - 1))
         slope = (data[i] - data[i - 1]) / (high - low).reshape(shape)
         out = slope * (x - low).reshape(shape) + data[i - 1]

@@ -181,12 +181,57 @@ OTHERS: dict[str, Row] = {
     "griddata": lambda x: scipy.interpolate.griddata(_CORNERS, x, [[0.3, 0.4], [0.2, 0.9]]),
     "spsolve": lambda x: scipy.sparse.linalg.spsolve(_BIDIAGONAL, x),
 }
+
+
+_si: Any = scipy.interpolate
+
+
+def _by_places(x: Any, make: Any, **options: Any) -> Any:
+    """A curve by the places of its data, by their values, and by where it is asked for."""
+    places = numpy.stack([0.0 * x[0], 0.6 + 0.2 * x[0], 1.7 + 0 * x[1], 2.4 + x[1], 4 + x[2]])
+    made = make(places, x[[0, 1, 2, 3, 0]], **options)
+    return made(numpy.stack([0.3 + x[2], x[3] + 2, 3.6 + 0 * x[0]]))
+
+
+_PLACES = {
+    "CubicSpline": _si.CubicSpline,
+    "PchipInterpolator": _si.PchipInterpolator,
+    "Akima1DInterpolator": _si.Akima1DInterpolator,
+    "interp1d": _si.interp1d,
+}
+INTERPOLATE_BY_PLACES: dict[str, Row] = {
+    f"{name} by places": lambda x, make=make: _by_places(x, make)
+    for name, make in _PLACES.items()
+} | {
+    "CubicSpline natural by places": lambda x: _by_places(
+        x, _si.CubicSpline, bc_type="natural"
+    ),
+    "CubicSpline with values at the ends": lambda x: _si.CubicSpline(
+        numpy.arange(5.0), LONG[5:10], bc_type=((1, x[0]), (2, x[1]))
+    )(x * 3),
+    "CubicSpline with values at the other ends": lambda x: _si.CubicSpline(
+        numpy.arange(5.0), LONG[5:10], bc_type=((2, x[0]), (1, x[1]))
+    )(x * 3),
+    "CubicHermiteSpline by places": lambda x: _si.CubicHermiteSpline(
+        numpy.cumsum(x + 0.0), x[::-1], x
+    ).integrate(0.4, 2.3),
+    "CubicSpline derived by places": lambda x: (
+        lambda s: (s.derivative()(0.9), s.antiderivative()(2.2), s(1.1, 2))
+    )(_si.CubicSpline(numpy.cumsum(x + 0.0), numpy.stack([x, x * x], axis=1))),
+    "interp1d of unsorted places": lambda x: _si.interp1d(
+        x, G[:, 0] * x, bounds_error=False, fill_value=(x[0], 2.0)
+    )(numpy.array([0.0, 0.5, 0.95, 7.0])),
+    "interp1d nearest of places": lambda x: _si.interp1d(
+        x, G[0, :4] * x, "nearest", fill_value="extrapolate"
+    )(numpy.array([0.0, 0.55, 0.95, 7.0])),
+}  # fmt: skip
 MORE = {
     "stats": STATS,
     "signal": SIGNAL,
     "ndimage": NDIMAGE,
     "distance": DISTANCE,
     "others": OTHERS,
+    "interpolate by places": INTERPOLATE_BY_PLACES,
 }
 SPECIAL_CALLS: dict[str, Row] = {
     "owens_t": lambda x: sp.owens_t(x - 0.5, x),

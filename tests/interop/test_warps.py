@@ -32,7 +32,8 @@ CALLS: dict[str, tuple[Callable[..., Any], Any]] = {
         numpy.concatenate([MATRIX, PLACE[:, None]], axis=1),
     ),
     "affine, diagonal": (
-        lambda x, p, **o: ndi.affine_transform(x, p, [0.2337, -0.3151], **o), numpy.array([0.9031, 1.1317]),
+        lambda x, p, **o: ndi.affine_transform(x, p, [0.2337, -0.3151], **o),
+        numpy.array([0.9031, 1.1317]),
     ),
     "zoom": (lambda x, p, **o: ndi.zoom(x * p, (1.7, 0.6), **o), numpy.array(1.2)),
 }  # fmt: skip

@@ -351,3 +351,44 @@ def test_objects_whose_array_is_of_the_namespace(form: str) -> None:
         out = eval(form, {"np": xp, "h": holding(xp)([[1, 2], [3, 4]])})
         found.append(out if out is None or isinstance(out, str) else numpy.asarray(out).tolist())
     assert found[0] == found[1]
+
+
+class Asked:
+    """Answers what NumPy asks of it, for NumPy's functions and for lazynp's."""
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func.__name__ == "putmask":
+            return NotImplemented
+        if func.__name__ == "place":  # which stores by NumPy, as a class that knows NumPy alone
+            return func(*[2.0 if x is self else x for x in (*args, *kwargs.values())])
+        return func.__name__, len(types), len(args), sorted(kwargs)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "np.copyto(x, a)", "np.copyto(x, 1, where=a)", "np.copyto(dst=x, src=a)",
+        "np.put(x, [0], a)", "np.put(x, a, 1)", "np.place(x, x > 1, a)",
+        "np.place(arr=x, mask=[1, 0, 1], vals=a)", "np.putmask(x, [1, 0, 1], a)",
+        "np.put_along_axis(x, np.array([0]), a, 0)", "np.fill_diagonal(np.eye(2), a)",
+        "np.putmask(x, a, 1)",
+    ],
+)  # fmt: skip
+def test_functions_that_write_ask_their_values(form: str) -> None:
+    found: list[Any] = []
+    for xp in (np, numpy):
+        x = xp.arange(3.0)
+        try:
+            out = eval(form, {"np": xp, "x": x, "a": Asked()})
+        except TypeError as error:
+            out = str(error).split(":")[0]
+        found.append((out, x.tolist()))
+    assert found[0][1] == found[1][1]
+    assert found[0] == found[1]
+
+
+def test_classes_of_code_without_a_module_are_asked() -> None:
+    names: dict[str, Any] = {}
+    exec("class A:\n def __array_function__(self, f, t, a, k): return f.__name__", names)
+    names["A"].__array_function__.__module__ = None
+    assert np.sum(names["A"]()) == "sum"

@@ -31,7 +31,9 @@ from lazynp.functions._by_class import (
     is_bare,
     of_linalg,
 )
+from lazynp.functions._checks import traced
 from lazynp.functions._foreign import by_numpy, elements, knows_lazynp, wrapped
+from lazynp.functions._host import to_device, to_host, write_on_host
 from lazynp.functions._subclass import SIMPLE, Subclass, is_derived, of_numpys
 
 _DISPATCHER = type(np.sum)
@@ -278,14 +280,17 @@ def _converted(x: Any) -> Any:
 def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: Any) -> Any:
     """As with ufuncs, try NumPy's own function first: the objects of libraries know no other."""
     written = next((x for x in (*args[:1], *map(kwargs.get, _WRITTEN)) if x is not None), None)
-    if function.__name__ in WRITING and isinstance(written, Array):
-        # NumPy could not write into lazy arrays
-        return function(*map(elements, args), **{k: elements(v) for k, v in kwargs.items()})
     objects = list(_objects((*args, *kwargs.values())))
+    if function.__name__ in WRITING and isinstance(written, Array):
+        if not objects or function.__name__ == "fill_diagonal" or traced(*args, *kwargs.values()):
+            # NumPy could not write into lazy arrays
+            return function(*map(elements, args), **{k: elements(v) for k, v in kwargs.items()})
+        if not all([_knows_lazynp(x) for x in objects]):
+            return _asked_to_write(reference, written, args, kwargs)
     for x in objects:
         if hasattr(type(x), "_stands_for_traced"):  # NumPy's function would ask for values
             return x.__array_function__(public, (), args, kwargs)
-    if objects and all([knows_lazynp(type(x).__array_function__) for x in objects]):
+    if objects and all([_knows_lazynp(x) for x in objects]):
         return _asked(public, objects, args, kwargs)
     try:
         out = kwargs.get("out")
@@ -301,6 +306,21 @@ def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: An
         if done is not NotImplemented:
             return done
     raise refused
+
+
+def _knows_lazynp(x: Any) -> bool:
+    return knows_lazynp(type(x).__array_function__)
+
+
+def _asked_to_write(reference: Any, written: Array, args: Any, kwargs: Any) -> Any:
+    """What an object that knows NumPy alone makes of a function that writes into an array: it gets
+    memory of NumPy's, which becomes the array's.
+    """
+    with write_on_host(written) as memory:
+        given = [memory if x is written else to_host(x) for x in args]
+        options = {k: memory if x is written else to_host(x) for k, x in kwargs.items()}
+        done = reference(*given, **options)
+    return written if done is memory else to_device(done)
 
 
 def _asked(public: Any, objects: list[Any], args: Any, kwargs: Any) -> Any:

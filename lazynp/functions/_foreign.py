@@ -64,7 +64,9 @@ def elements(x: Any) -> Any:
         return x
     if issubclass(kind, np.ndarray):
         return np.asarray(x)
-    return x.__array__() if overrides(x) and not isinstance(x, Array) else x
+    if isinstance(x, Array) or not overrides(x) or not hasattr(kind, "__array__"):
+        return x
+    return x.__array__()
 
 
 _PLAIN = np.ndarray.__array_ufunc__
@@ -221,7 +223,9 @@ def knows_lazynp(method: Any) -> bool:
     """Whether the module of this method knows lazynp, and not NumPy too: it compares functions
     (`func is np.sum`) with lazynp's.
     """
-    if not isinstance(method, FunctionType) or method.__module__.startswith("lazynp."):
+    if not isinstance(method, FunctionType):
+        return False
+    if (method.__module__ or "").startswith("lazynp."):  # code without a module has none
         return False
     known = method.__globals__.values()
     rooms = {v.__name__.partition(".")[0] for v in known if isinstance(v, ModuleType)}

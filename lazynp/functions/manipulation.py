@@ -17,6 +17,7 @@ from lazynp._avals import SCALAR_DTYPES, native
 from lazynp._dimensions import as_operand, is_unsized, length_of, table
 from lazynp._extents import known_empty
 from lazynp._node import VALUE
+from lazynp._overrides import check
 from lazynp._sizes import Size, is_size, largest, sized
 from lazynp._strides import are_same, copied_order, in_order, may_write
 from lazynp._values import knowable
@@ -359,6 +360,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if where is True:
         setitem(dst, ..., src)
         return
+    check(where)  # whose truth is not asked for
     mask = mask_argument(where)
     try:
         mask = broadcast(own(mask), dst.shape)

@@ -26,7 +26,7 @@ from lazynp._array import (
     wrap_array,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES, Aval, SizedAval, TracedAval, aval_of
+from lazynp._avals import SCALAR_DTYPES, Aval, SizedAval, TracedAval, aval_of, on_device
 from lazynp._entries import at
 from lazynp._flush import flush_for_part, large_update
 from lazynp._fronts import in_front
@@ -41,7 +41,7 @@ from lazynp._values import there, watched
 from lazynp._views import view
 from lazynp.functions._advanced import get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, check_fits, of_element
-from lazynp.functions._checks import depth_of
+from lazynp.functions._checks import depth_of, traced
 from lazynp.functions._getset_host import get_on_host, is_field, set_on_host, store_what_fits
 from lazynp.functions._index_keys import (
     NOT_BASIC,
@@ -320,7 +320,8 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         return
     begins_late(recorder, self, value)
     with write_lock:
-        if aval_of_node(self._node).dtype.kind in "OSTUVMm":
+        dtype = aval_of_node(self._node).dtype
+        if dtype.kind in "OSTUVMm" or not on_device(dtype) and not traced(self, index, value):
             set_on_host(self, index, value)
             return
         try:

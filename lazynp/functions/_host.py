@@ -175,7 +175,7 @@ def host_into(function: Callable[..., Any], *args: Any, out: Any, **kwargs: Any)
     """
     if out is None:
         return host_call(function, *args, **kwargs)
-    if isinstance(out, np.ndarray):
+    if not isinstance(out, Array):  # NumPy's, or an error
         return function(*to_host(args), out=out, **to_host(kwargs))
     with write_on_host(out) as memory:
         function(*to_host(args), out=memory, **to_host(kwargs))

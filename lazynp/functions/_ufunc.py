@@ -421,7 +421,8 @@ class ufunc(Methods):
             if type(o) is list:
                 return to_loop(new_array(o), d)
             fits = type(o) is int and d.kind in "iu"  # or it is an OverflowError
-            return to_loop(new_array(leaf(np.asarray(o, d if fits else None)[()])), d)
+            value = np.asarray(o, d if fits else None)
+            return to_loop(new_array(leaf(value if value.dtype == object else value[()])), d)
 
         return tuple([converted(o, d) for o, d in zip(operands, dtypes, strict=False)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -310,3 +311,48 @@ def test_operators_of_objects_run_once() -> None:
         with pytest.raises(ZeroDivisionError, match="two"):
             _ = x + 2
         assert Counted.calls == 11
+
+
+@pytest.mark.parametrize("dtype", [">i4", ">f8", "g", "G", ">c16", ">M8[D]"])
+@pytest.mark.parametrize(
+    "store",
+    [
+        "x[3:] = 'x'", "x[1:] = 'x'", "x[1] = np.timedelta64(5, 's')", "x[...] = '7'",
+        "x[()] = np.datetime64('2020')", "x[3:] = object()", "x[0:2] = [1, 2]", "x[::2] = 3.5",
+        "x[1:][0] = 1j", "x[:2] = x[1:]", "x[1:] = np.arange(2, dtype='f4')", "x[:] = None",
+    ],
+)  # fmt: skip
+def test_stores_convert_as_numpy(dtype: str, store: str) -> None:
+    found: list[Any] = []
+    for xp in (np, lazynp):
+        x = xp.arange(3).astype(dtype)
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+                exec(store, {"x": x, "np": xp})
+        except Exception as error:
+            found.append(type(error))
+        found.append((x.dtype, repr(x.tolist())))
+    assert found[: len(found) // 2] == found[len(found) // 2 :]
+
+
+@pytest.mark.parametrize("function", ["var", "median", "nansum", "mean", "ptp", "nanmedian"])
+@pytest.mark.parametrize("out", ["-2.5", "'7'", "[1, 2]"])
+def test_results_go_into_arrays_only(function: str, out: str) -> None:
+    for xp in (np, lazynp):
+        with pytest.raises(TypeError):
+            eval(f"np.{function}(np.zeros(3, 'g'), axis=0, out={out})", {"np": xp})
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "np.logaddexp(np.array([-3], 'i1'), 10**30, dtype=np.float32)",
+        "np.greater_equal(np.zeros((0, 3), object), 10**30, casting='same_kind', dtype=bool)",
+        "np.add(np.array([1, 2], object), 2**70, dtype=object)",
+        "np.add(np.array([1, 2]), 2**70, dtype=float)",
+    ],
+)
+def test_long_ints_in_ufuncs_with_options(form: str) -> None:
+    got, want = eval(form, {"np": lazynp}), eval(form)
+    assert (got.dtype, got.tolist()) == (want.dtype, want.tolist())

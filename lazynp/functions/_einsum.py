@@ -23,8 +23,8 @@ from lazynp.functions._operands import as_array, cast, plain, scalar_if_0d, stor
 _KEYWORDS = ("dtype", "order", "casting")
 
 
-@quiet()
 @by_numpy(np.einsum)
+@quiet()
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """See `numpy.einsum`. More than two operands are always contracted pair by pair, in the order
     given by `optimize`, by default `"greedy"`. Of the values of `order`, only "F" has an effect.

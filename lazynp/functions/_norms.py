@@ -142,8 +142,8 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return reshape(out, tuple(1 if k in axes else n for k, n in enumerate(x.shape)))
 
 
-@quiet()
 @by_numpy(np.linalg.cond)
+@quiet()
 def cond(x: Any, p: Any = None) -> Any:
     """See `numpy.linalg.cond`."""
     x = as_array(x)

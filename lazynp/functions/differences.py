@@ -250,8 +250,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 # -- interpolation, phases -------------------------------------------------------------------------
 
 
-@quiet()
 @by_numpy(np.interp, always=True)
+@quiet()
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
@@ -261,7 +261,8 @@ def interp(
     if period is not None and period == 0:
         raise ValueError("period must be a non-zero value")
     if period is None:
-        fp, xp, x = _points(fp, dtype), _points(xp, _FLOAT64), _safely(x, _FLOAT64)
+        fp, xp = _points(fp, dtype), _points(xp, _FLOAT64)
+        x = _safely(x, _FLOAT64)
     else:
         fp, xp = cast(fp, dtype), _as_floats(xp)
         if xp.ndim != 1 or fp.ndim != 1:

@@ -201,8 +201,8 @@ def _inverses(s: Array, cutoff: Any) -> Array:
     return elementwise.select(large, inverse, 0)
 
 
-@quiet()
 @by_numpy(np.linalg.lstsq)
+@quiet()
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     """See `numpy.linalg.lstsq`. Uses the singular values, which give the rank as well.
 

@@ -189,8 +189,8 @@ def _mode(mode: Any) -> str:
     return {"v": "valid", "s": "same", "f": "full"}[str(mode)[0].lower()]
 
 
-@quiet()
 @by_numpy(np.correlate)
+@quiet()
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     """See `numpy.correlate`."""
     x, y = as_array(a), as_array(v)
@@ -207,8 +207,8 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     return shaping.reverse(_slid(y, x, mode), axes=(0,))
 
 
-@quiet()
 @by_numpy(np.convolve)
+@quiet()
 def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
     """See `numpy.convolve`; `lazynp.special.convolve` takes any number of dimensions."""
     x, y = as_array(a), as_array(v)

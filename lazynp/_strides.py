@@ -77,8 +77,11 @@ def layouts(*arrays: Array) -> list[NDArray]:
         owner = array._owner()
         dummy = owners.get(id(owner))
         if dummy is None:
-            dtype = owner.aval.dtype if owner.aval.dtype.names is None else owner.dtype
-            dummy = owners[id(owner)] = owner_layout(owner.aval.shape, dtype, owner._order)
+            aval = owner.aval
+            dtype = aval.dtype if aval.dtype.names is None else owner.dtype
+            alone = len(arrays) == 1 and dtype.isbuiltin == 1 and not sized(aval.shape)
+            dummy = (_shared_layout if alone else owner_layout)(aval.shape, dtype, owner._order)
+            owners[id(owner)] = dummy
         for step in () if array._base is None else array._path:
             dummy = step.layout(dummy)
         if not writeable(array):
@@ -127,6 +130,9 @@ def owner_layout(shape: Shape, dtype: np.dtype[Any], order: Any) -> NDArray:
     memory = np.zeros(1, aval.dtype)
     strides = _strides(aval.shape, aval.dtype.itemsize, order)
     return np.lib.stride_tricks.as_strided(memory, aval.shape, strides, writeable=True)
+
+
+_shared_layout = cached()(owner_layout)  # of one array: nothing tells it from another's
 
 
 @cached()

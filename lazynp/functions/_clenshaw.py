@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
 
 from lazynp._array import Array
+from lazynp.functions._eager import done_by_numpy
 from lazynp.functions._operands import as_array, cast
 from lazynp.functions.manipulation import reshape
 
@@ -62,8 +64,21 @@ SERIES = {
 }
 
 
+_NUMPYS = {
+    "poly": polynomial.polyval,
+    "cheb": chebyshev.chebval,
+    "leg": legendre.legval,
+    "lag": laguerre.lagval,
+    "herm": hermite.hermval,
+    "herme": hermite_e.hermeval,
+}
+
+
 def values(kind: str, x: Any, c: Any, tensor: bool = True) -> Any:
     """The series with coefficients `c` (on axis 0) at `x`: shape `c.shape[1:] + x.shape`."""
+    done = done_by_numpy(_NUMPYS[kind], x, c, tensor)
+    if done is not None:
+        return done
     c = as_array(c)
     if c.ndim == 0:
         c = reshape(c, (1,))

@@ -119,6 +119,25 @@ def _bound(x: Any) -> Any:
     return found if is_size(found) else static(x)
 
 
+_REAL = (int, float)
+
+
+def _is_small(key: tuple[Any, ...]) -> bool:
+    """Whether these are slices of Python's numbers which make a small grid, or none."""
+    size = len(key)
+    for s in key:
+        start, stop, step = s.start or 0, s.stop, s.step or 1
+        if type(start) not in _REAL or type(stop) not in _REAL:
+            return False
+        if type(step) is not complex and type(step) not in _REAL:
+            return False
+        count = abs(step) if type(step) is complex else (stop - start) / step
+        if count <= -1:
+            return True  # NumPy's error
+        size *= max(count, 0)
+    return size <= SMALL  # not for a nan
+
+
 def _steps_between(start: Any, stop: Any, step: Any) -> Any:
     if (is_size(start) or is_size(stop)) and type(step) is int and step:
         return largest(-((start - stop) // step), 0)
@@ -136,6 +155,8 @@ class nd_grid:
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, tuple):
             return self._line(key)
+        if not self.sparse and _is_small(key):
+            return beside(from_numpy(np.mgrid[key]))
         parts = [
             [0 if s.start is None else _bound(s.start), _bound(s.stop),
              1 if s.step is None else static(s.step)]
@@ -151,8 +172,8 @@ class nd_grid:
             else:
                 sizes.append(_steps_between(start, stop, step))
             known += [0 if is_size(n) else n for n in (start, stop, step)]
-        dtype = np.result_type(*known)
         ndim = len(parts)
+        dtype = np.result_type(*known)
         lines = []
         for k, (size, (start, _, step)) in enumerate(zip(sizes, parts, strict=True)):
             steps = ufuncs.multiply(arange(size, dtype=dtype), step)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from lazynp import _views, transforms
-from lazynp._array import Array, Scalar, from_host, new_array, write_lock
+from lazynp._array import Array, NDArray, Scalar, from_host, new_array, write_lock
 from lazynp._dimensions import require_all
 from lazynp._extents import product
 from lazynp._flush import host_value
 from lazynp._fronts import unbound
 from lazynp._sizes import sized
 from lazynp._strides import in_order, layout, named, writeable
+from lazynp._values import there
 from lazynp.functions import _assigned, _getset
 from lazynp.functions._construct import asarray
+from lazynp.functions._eager import handle
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._integers import normalize_axis_index
 from lazynp.functions._joining import stack
@@ -61,7 +64,8 @@ class broadcast:
     def __next__(self) -> tuple[Any, ...]:
         found = next(self._started())
         if self._parts is None:
-            return tuple([to_device(x) for x in found])
+            done = handle(found, [])
+            return tuple([to_device(x) for x in found]) if done is None else done
         return tuple([_at(x, int(i)) for x, i in zip(self._parts, found, strict=True)])
 
 
@@ -86,6 +90,10 @@ class ndenumerate:
 
 def _laid_out(x: Array) -> Any:
     """A private copy of the value, with its axes in the memory order of x's."""
+    if x._base is None and x._order is None:
+        memory = np.array(host_value(x._read()))
+        memory.flags.writeable = writeable(x)
+        return memory
     return _in_memory(np.asarray(host_value(x._read())), x)
 
 
@@ -157,17 +165,17 @@ class nditer:
         itershape: Any = None,
         buffersize: int = 0,
     ) -> None:
-        self._arrays, self._hosts, operands, given = _given(
+        arrays, hosts, operands, given = _given(
             op, flags=flags, op_flags=op_flags, op_dtypes=op_dtypes, op_axes=op_axes,
             itershape=itershape,
         )  # fmt: skip
-        self._written = _written(op_flags, len(self._hosts))
-        # for each operand handed out, by number: its value at that time
-        self._lent: dict[int, Any] = {}
-        iterator: Any = np.nditer
-        self._iterator: Any = iterator(
-            operands, order=order, casting=casting, buffersize=buffersize, **given
-        )
+        kind: Any = np.nditer
+        iterator = kind(operands, order=order, casting=casting, buffersize=buffersize, **given)
+        # _lent: for each operand handed out, by number: its value at that time
+        vars(self).update(
+            _arrays=arrays, _hosts=hosts, _written=_written(op_flags, len(hosts)), _lent={},
+            _iterator=iterator,
+        )  # fmt: skip
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # of a copy that has nothing yet
@@ -409,16 +417,42 @@ def apply_along_axis(
         every = shaping.reshape(plain(rows), shape=(product(shape), rows.shape[-1]))
         table = plain(transforms.vmap(lambda row: func1d(row, *args, **kwargs))(every))
     else:
-        results = [
-            as_array(func1d(_getset.getitem(rows, (*index, ...)), *args, **kwargs))
-            for index in ndindex(shape)
-        ]
+        results = []
+        for index in itertools.product(*map(range, shape)):
+            found = func1d(rows[(*index, ...)], *args, **kwargs)
+            value = _there(found)  # as it is now: the next call may write into the same array
+            results.append(new_array(as_array(found)._read()) if value is None else value)
+        if not any([isinstance(r, Array) for r in results]):
+            return to_device(_side_by_side(results, shape, axis))
+        results = list(map(as_array, results))
         table = _table([_fitting(r, results[0]) for r in results])
     table = shaping.reshape(table, shape=(*shape, *table.shape[1:]))
     n, k = len(shape), table.ndim - len(shape)
-    order = (*range(axis), *range(n, n + k), *range(axis, n))
+    order = _turned(n, k, axis)
     in_memory = named([order.index(i) for i in range(n + k)])  # NumPy turns its table, too
     return in_order(shaping.transpose(table, permutation=order), in_memory)
+
+
+def _turned(n: int, k: int, axis: int) -> tuple[int, ...]:
+    """The order of a table's axes that has k axes of the results, after n others, at `axis`."""
+    return (*range(axis), *range(n, n + k), *range(axis, n))
+
+
+def _side_by_side(values: list[Any], shape: tuple[int, ...], axis: int) -> np.ndarray[Any, Any]:
+    """The table of these values, each converted as by assignment into an array like the first."""
+    first = values[0]
+    table = np.empty((len(values), *first.shape), first.dtype)
+    for k, value in enumerate(values):
+        table[k] = value
+    order = _turned(len(shape), first.ndim, axis)
+    return table.reshape(*shape, *first.shape).transpose(order)
+
+
+def _there(x: Any) -> Any:
+    """The value of an array or number that has one already, as its array lies; else None."""
+    if type(x) is not Scalar and type(x) is not NDArray or there(x._read()) is None:
+        return None
+    return to_host(x)
 
 
 def _table(rows: list[Array]) -> Array:

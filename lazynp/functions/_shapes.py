@@ -384,10 +384,15 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
             x if x.shape == shape else view(viewable(x), Broadcast(shape), readonly=True)
             for x in xs
         )
-    shape = np.broadcast(*[np.broadcast_to(np.False_, x.shape) for x in xs]).shape if xs else ()
+    shape = _common_shape(tuple([x.shape for x in xs])) if xs else ()
     if all(x.shape == shape for x in xs):
         return tuple(xs)
     return tuple([broadcast_warning(viewable(x), shape) for x in xs])
+
+
+@cached()
+def _common_shape(shapes: tuple[Shape, ...]) -> Shape:
+    return np.broadcast(*[np.broadcast_to(np.False_, s) for s in shapes]).shape  # or its exception
 
 
 def broadcast_warning(x: Array, shape: Shape) -> Array:

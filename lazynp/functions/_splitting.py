@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array
+from lazynp._array import Array, NDArray
 from lazynp._dimensions import require, require_all, table
 from lazynp._extents import slice_extent
 from lazynp._sizes import is_size, smallest
@@ -57,10 +58,12 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array
         each, extras = divmod(total, count)
         bounds = [i * each + smallest(i, extras) for i in range(count + 1)]
     before = (slice(None),) * axis
+    if type(x) is NDArray and all([type(b) is int for b in bounds]):
+        return [x[(*before, slice(*pair))] for pair in pairwise(bounds)]
     return [
         getitem(x, (*before, slice(*pair)))
         if any(isinstance(b, Array) for b in pair) else sliced(x, *before, slice(*pair), ...)
-        for pair in zip(bounds[:-1], bounds[1:], strict=True)
+        for pair in pairwise(bounds)
     ]  # fmt: skip
 
 

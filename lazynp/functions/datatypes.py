@@ -89,6 +89,8 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     """
     if not isinstance(a, Array) or not isinstance(b, Array):
         return bool(np.shares_memory(_memory(a), _memory(b), max_work))  # pyright: ignore[reportArgumentType]
+    if max_work == -1 and a._owner() is not b._owner():
+        return False
     first, second = layouts(a, b)
     owners = (a._owner(), b._owner())
     return owners[0] is owners[1] and np.shares_memory(first, second, max_work)  # pyright: ignore[reportArgumentType]
@@ -98,6 +100,8 @@ def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
     """Whether two arrays might overlap. See `shares_memory`."""
     if not isinstance(a, Array) or not isinstance(b, Array):
         return bool(np.may_share_memory(_memory(a), _memory(b), max_work))  # pyright: ignore[reportArgumentType]
+    if max_work == 0 and a._owner() is not b._owner():
+        return False
     first, second = layouts(a, b)
     owners = (a._owner(), b._owner())
     return owners[0] is owners[1] and np.may_share_memory(first, second, max_work)  # pyright: ignore[reportArgumentType]

@@ -403,11 +403,14 @@ def i0(x: Any) -> Any:
     order = copied_order(x)
     if x.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")
+    if x.dtype.char == "g":
+        return host_call(np.i0, x)
     x = x if x.dtype.kind == "f" else cast(x, _FLOAT64)
     result = elementwise.select(elementwise.isinf(x), np.nan, elementwise.bessel_i0(x))
     return in_order(result, order)
 
 
+@by_numpy(np.sinc)
 def sinc(x: Any) -> Any:
     """See `numpy.sinc`. Near zero it uses its series, whose derivatives are correct there."""
     x = x if isinstance(x, (int, float, complex)) else as_array(x)

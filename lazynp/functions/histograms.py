@@ -241,6 +241,7 @@ def _even_edges_later(x: Array, bins: int, range: Any) -> tuple[Array, Any]:
     return linspace(first, last, bins + 1, dtype=wide), (first, last)
 
 
+@by_numpy(np.histogram_bin_edges, always=True)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """See `numpy.histogram_bin_edges`. Computes the range of the data, if not given."""
     x, weights = _data(a, weights)

@@ -227,6 +227,7 @@ def tile(A: Any, reps: Any) -> Array:
     return reshaped(spread, tuple(t * n for t, n in zip(times, dims, strict=True)))
 
 
+@by_numpy(np.resize)
 def resize(a: Any, new_shape: Any) -> Array:
     """See `numpy.resize`: repeats the array as often as needed to fill the shape."""
     try:

@@ -326,3 +326,72 @@ def test_warnings_that_depend_on_shapes_and_dtypes(program: str, execution: str)
 def test_read_only_arrays_are_named(text: str) -> None:
     call = f"np.diagonal(d).{text}(0)"
     check(call.replace("sort(0)", "sort()"), DATA, message=True)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "np.apply_along_axis(lambda r: np.add(r, 1, out=held), 1, x)",  # the same array each time
+        "np.apply_along_axis(lambda r: held.__setitem__(0, r[1]) or held, 1, x)",
+        "np.apply_along_axis(lambda r: r[0], 0, x.T)",
+        "np.apply_along_axis(lambda r: r > 1, 0, x)",
+        "np.apply_along_axis(lambda r: np.outer(r, r), 1, x)",
+        "np.apply_along_axis(lambda r: r.sum(keepdims=True), 0, x)",
+        "np.apply_along_axis(lambda r: 3, 0, x)",
+        "np.apply_along_axis(lambda r: [r[0], 7], 0, x)",
+        "np.i0(np.array([1000.0, 2.0], 'g'))",
+        "np.mgrid[0:3, 0:2.5]",
+        "np.mgrid[0:1:3j, 1:0:4j]",
+        "np.mgrid[3:0:-1, 0:0]",
+        "np.mgrid[0:2, :2]",
+        "np.mgrid[0 : x[0, 1], 0 : x.max()]",
+        "np.mgrid[True:3, 0:2:1]",
+        "np.resize(x, (3, 5))",
+        "np.resize(x.T, 4)",
+        "np.resize(x, 0)",
+        "np.sinc(x)",
+        "np.sinc(0.5)",
+        "np.histogram_bin_edges(x, 'auto')",
+        "np.histogram_bin_edges(x, [0.0, 1.0])",
+        "np.polynomial.chebyshev.chebval(x, [1, 2, 3])",
+        "np.polynomial.legendre.legval(x[0], x)",
+        "np.polynomial.polynomial.polyval(x, x, tensor=False)",
+        "[list(map(float, pair)) for pair in np.broadcast(x, x[0])]",
+    ],
+)
+def test_what_numpy_runs_at_once(form: str) -> None:
+    found = []
+    for xp in (lazynp, np):
+        x = xp.arange(6.0).reshape(2, 3)
+        out = eval(form, {"np": xp, "x": x, "held": xp.zeros(3)})
+        if isinstance(out, list):
+            found.append(out)
+            continue
+        strides = [s for s, n in zip(out.strides, out.shape, strict=True) if n > 1 and out.size]
+        found.append((out.dtype, out.shape, strides, [f"{v:.13g}" for v in out.ravel()]))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_parts_of_a_split_are_views(axis: int) -> None:
+    found = []
+    for xp in (lazynp, np):
+        x = xp.arange(24.0).reshape(4, 6)
+        for k, part in enumerate([*xp.split(x, 2, axis), *xp.array_split(x, [1, 9, 2], axis)]):
+            part += 100 * k
+        found.append(x.tolist())
+    assert found[0] == found[1]
+
+
+def test_grids_of_negative_size() -> None:
+    for xp in (lazynp, np):
+        with pytest.raises(ValueError, match="negative dimensions"):
+            xp.mgrid[3:0, 0:2]
+
+
+def test_arrays_of_two_owners_share_nothing() -> None:
+    x, y = lazynp.arange(3.0), lazynp.arange(3.0)
+    for asked in (lazynp.shares_memory, lazynp.may_share_memory):
+        assert not asked(x, y) and not asked(x[1:], y[1:])
+        assert asked(x, x[1:]) and asked(x, x)
+    assert lazynp.may_share_memory(x[::2], x[1::2]) and not lazynp.shares_memory(x[::2], x[1::2])

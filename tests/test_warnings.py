@@ -175,3 +175,31 @@ def test_warnings_that_repeat_are_found_by_c(monkeypatch: pytest.MonkeyPatch) ->
         with numpy.errstate(all=mode):
             assert program() == (each * 5 if mode == "warn" else [])
         assert len(asked) <= 2
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "np.divide(x, 0, dtype=np.float32)", "np.divide(x, 0, dtype='f8')",
+        "np.exp(x * 1e4, casting='equiv')", "np.sqrt(x, order='F')", "np.divide(x, 0, order='C')",
+        "np.floor_divide(x, 0, casting='unsafe')", "np.add(1e308, 1e308 * abs(x), subok=False)",
+        "np.divide(x, 0, signature='dd->d')", "np.divmod(x, 0, order='K')",
+        "np.multiply(x.T, x.T, dtype='f4', order='C')", "np.add(x, 1, dtype='i4', casting='unsafe')",
+        "np.add(x, 1, dtype='i4')", "np.negative(x, dtype=object)", "np.add(x, [1], casting='no')",
+    ],
+)  # fmt: skip
+def test_ufuncs_with_options_warn(form: str) -> None:
+    found = []
+    for xp in (np, numpy):
+        x = xp.array([[1.0, 0.0, -1.0], [2.0, 3.0, 4.0]])
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                out = eval(form, {"np": xp, "x": x})
+            except TypeError as error:
+                found.append(str(error))
+                continue
+        each = out if isinstance(out, tuple) else (out,)
+        told = [(o.dtype, o.strides, repr(o.tolist())) for o in each]
+        found.append((told, sorted(str(w.message) for w in said)))
+    assert found[0] == found[1]

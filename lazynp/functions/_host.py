@@ -164,6 +164,14 @@ def _room(module: str | None) -> str:
     return "lazynp" + module.removeprefix("numpy") if module else "lazynp"
 
 
+def is_hosts(x: Any) -> bool:
+    """Whether no compiled program can hold this operand."""
+    dtype = getattr(x, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return not on_device(dtype)
+    return isinstance(x, (str, bytes))
+
+
 def needs_host(*arrays: Array) -> bool:
     """Whether one of these has a dtype that no compiled program can hold."""
     return not all(on_device(a.dtype) for a in arrays)

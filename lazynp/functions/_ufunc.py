@@ -11,7 +11,7 @@ import numpy as np
 
 from lazynp import _errstate
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array
-from lazynp._avals import Aval, on_device
+from lazynp._avals import Aval
 from lazynp._config import config
 from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
@@ -30,7 +30,7 @@ from lazynp.functions._arguments import (
     result_order,
 )
 from lazynp.functions._foreign import by_numpy, elements, elsewhere, overridden
-from lazynp.functions._host import host_call, to_device, write_on_host
+from lazynp.functions._host import host_call, is_hosts, to_device, write_on_host
 from lazynp.functions._operands import (
     as_array,
     broadcast,
@@ -68,7 +68,7 @@ from lazynp.functions._scalars import AVALS
 from lazynp.functions._selected import Selection
 from lazynp.functions._stores import write_into
 from lazynp.functions._subclass import derived_first
-from lazynp.functions._ufunc_methods import Methods
+from lazynp.functions._ufunc_methods import Methods, with_options
 from lazynp.primitives import elementwise, shaping
 
 # for `out`: None is different, because it accepts uninitialised elements where `where` is false
@@ -184,7 +184,7 @@ class ufunc(Methods):
         """The implementation of `Array`'s method for this function's in-place operator."""
 
         def slow(x: Any, y: Any) -> Any:
-            if type(x) is NDArray and (_is_hosts(x) or _is_hosts(y)) and not overridden(y):
+            if type(x) is NDArray and (is_hosts(x) or is_hosts(y)) and not overridden(y):
                 self._into_by_numpy((x, y), (x,), {})
                 return x
             return as_array(self._apply(x, elements(y)))  # the result of a Series, for example
@@ -231,6 +231,9 @@ class ufunc(Methods):
             out = out[0] if type(out) is tuple and len(out) == 1 else out
             if type(out) is NDArray and write_into(out, args, self._into):
                 return out
+        done = with_options(self._numpy, args, kwargs)
+        if done is not None:
+            return done
         outs = args[self.nin :] or kwargs.get("out")
         outs = outs if type(outs) is tuple else (outs,)
         known = self.nin <= len(args) <= self.nargs and kwargs.keys() <= _OPTIONS
@@ -258,8 +261,7 @@ class ufunc(Methods):
         check_options(casting, order, subok)
         options = {"where": where, "casting": casting, "dtype": dtype, "signature": signature}
         if out is Ellipsis:  # like None, but never returns a scalar
-            results = self(*args, out=(None,) * self.nout, **options)
-            return _each(plain, results)
+            return _each(plain, self(*args, out=(None,) * self.nout, **options))
         outs = self._outs(args[self.nin :], out)
         inputs = args[: self.nin]
         if dtype is not None and np.dtype(dtype).kind == "O":
@@ -273,7 +275,7 @@ class ufunc(Methods):
         for o in into:
             check_writeable(o)
         numbers = not into and where is True and all([type(x) in NUMBERS for x in inputs])
-        if numbers or into and any(map(_is_hosts, (*inputs, *into))):
+        if numbers or into and any(map(is_hosts, (*inputs, *into))):
             return self._into_by_numpy(inputs, outs if into else (None,) * self.nout, options)
         given = inputs
         if dtype is not None or signature is not None:
@@ -307,11 +309,11 @@ class ufunc(Methods):
             self._deliver(r, o, where, casting) for r, o in zip(results, outs, strict=True)
         )
         if order not in ("K", None):
-            fresh = [result_order(r, order, given) if o is None else r for r, o in zip(done, outs)]
-            done = tuple(fresh)
+            each = zip(done, outs)
+            done = tuple([result_order(r, order, given) if o is None else r for r, o in each])
         elif out_of_order(*given):
-            fresh = [in_common_order(r, *given) if o is None else r for r, o in zip(done, outs)]
-            done = tuple(fresh)
+            each = zip(done, outs)
+            done = tuple([in_common_order(r, *given) if o is None else r for r, o in each])
         return done[0] if self.nout == 1 else done
 
     def _by_numpy(self, values: Any, outs: Any, options: dict[str, Any], signature: Any) -> Any:
@@ -449,14 +451,6 @@ class ufunc(Methods):
 
 
 ufunc.__call__ = in_front("called", ufunc.__call__, function=ufunc)  # type: ignore[method-assign]
-
-
-def _is_hosts(x: Any) -> bool:
-    """Whether no compiled program can hold this operand."""
-    dtype = getattr(x, "dtype", None)
-    if isinstance(dtype, np.dtype):
-        return not on_device(dtype)
-    return isinstance(x, (str, bytes))
 
 
 def _strictly(*inputs: Any) -> list[Any] | None:

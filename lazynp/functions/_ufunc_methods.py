@@ -81,6 +81,18 @@ def _told(options: dict[str, Any]) -> dict[str, Any]:
     return told
 
 
+_OPTIONS = {"casting", "dtype", "order", "sig", "signature", "subok"}
+
+
+def with_options(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What NumPy's ufunc gives of these operands and options, if NumPy runs it at once; else None.
+    Where results go, and where they do not, are no such options.
+    """
+    if len(args) != ufunc.nin or not options.keys() <= _OPTIONS:
+        return None
+    return done_by_numpy(functools.partial(ufunc, **options), *args)
+
+
 class Methods:
     """What `ufunc` inherits. `_numpy` is NumPy's function, `_apply` ours of any operands."""
 

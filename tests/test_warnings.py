@@ -185,7 +185,8 @@ def test_warnings_that_repeat_are_found_by_c(monkeypatch: pytest.MonkeyPatch) ->
         "np.floor_divide(x, 0, casting='unsafe')", "np.add(1e308, 1e308 * abs(x), subok=False)",
         "np.divide(x, 0, signature='dd->d')", "np.divmod(x, 0, order='K')",
         "np.multiply(x.T, x.T, dtype='f4', order='C')", "np.add(x, 1, dtype='i4')",
-        "np.add(x, 1, dtype='i4', casting='unsafe')", "np.negative(x, dtype=object)", "np.add(x, [1], casting='no')",
+        "np.add(x, 1, dtype='i4', casting='unsafe')", "np.negative(x, dtype=object)",
+        "np.add(x, [1], casting='no')",
     ],
 )  # fmt: skip
 def test_ufuncs_with_options_warn(form: str) -> None:

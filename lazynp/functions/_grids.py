@@ -43,9 +43,7 @@ from lazynp.primitives import shaping
 
 
 @by_numpy(np.meshgrid)
-def meshgrid(
-    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> tuple[Array, ...]:
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     """See `numpy.meshgrid`. With `copy=False`, see `broadcast_arrays`."""
     ndim = len(xi)
     if indexing not in ("xy", "ij"):
@@ -62,7 +60,9 @@ def meshgrid(
         full = broadcast_shapes(*[g.shape for g in grids])
         if any(g.shape != full for g in grids):
             grids = [broadcast_warning(g, full) for g in grids]
-    return beside(tuple(map(own, grids)), *xi) if copy else tuple(grids)
+    if copy:
+        return beside(tuple(map(own, grids)), *xi)
+    return grids if sparse else tuple(grids)  # as NumPy has it
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:

@@ -383,6 +383,13 @@ def test_parts_of_a_split_are_views(axis: int) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("copy", [True, False])
+@pytest.mark.parametrize("sparse", [True, False])
+def test_kinds_of_meshgrids(sparse: bool, copy: bool) -> None:
+    kinds = [type(xp.meshgrid([1, 2], [3], sparse=sparse, copy=copy)) for xp in (lazynp, np)]
+    assert kinds[0] is kinds[1]
+
+
 def test_grids_of_negative_size() -> None:
     for xp in (lazynp, np):
         with pytest.raises(ValueError, match="negative dimensions"):

@@ -35,7 +35,7 @@ def outside(things: Iterable[Any]) -> list[Any]:
         elif isinstance(thing, functools.partial):
             stack += [thing.func, *thing.args, *thing.keywords.values()]
         elif isinstance(thing, FunctionType):
-            if not thing.__module__.startswith(("lazynp.", "numpy.")):
+            if not (thing.__module__ or "").startswith(("lazynp.", "numpy.")):
                 stack += _names(thing)
         elif isinstance(thing, (tuple, list, dict)) and len(thing) < _LONG:
             stack += thing.values() if isinstance(thing, dict) else thing

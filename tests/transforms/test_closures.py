@@ -190,3 +190,20 @@ def test_a_derivative_through_what_is_captured(around: str) -> None:
         with pytest.raises(TypeError, match="being differentiated; make it an argument"):
             grad(lambda c, make=make: make(c)(c).sum())(c)
     assert jvp(lambda c: vjp_of(c)(X), (c,), (c,))[1].tolist() == (X * numpy.asarray(c)).tolist()
+
+
+@pytest.mark.parametrize("around", ["jit", "scan", "vmap of jit"])
+def test_rules_of_generated_code(around: str) -> None:
+    """Functions that `exec` makes in a scope without a name belong to no module."""
+    scope: dict[str, Any] = {"np": np}
+    rule = "def rule(p, t): return f(*p), 2 * np.cos(p[0]) * t[0]"
+    exec(f"def f(x): return np.sin(x)\n{rule}", scope)
+    f = custom_jvp(scope["f"])
+    f.defjvp(scope["rule"])
+    assert scope["rule"].__module__ is None
+    slope = {
+        "jit": grad(jit(f)),
+        "scan": grad(lambda x: scan(lambda c, _: (f(c), None), x, None, length=1)[0]),
+        "vmap of jit": lambda x: vmap(grad(jit(f)))(np.array([x]))[0],
+    }[around]
+    assert numpy.isclose(float(slope(0.5)), 2 * numpy.cos(0.5))

@@ -14,6 +14,7 @@ import numpy as np
 
 from lazynp._avals import Aval, short_name
 from lazynp._extents import filled
+from lazynp._memo import cached
 from lazynp._positions import position
 from lazynp._signature import DBIdx, InDBIdx, OutDBIdx, ShapeDtype, Type
 from lazynp._sizes import Size
@@ -198,6 +199,16 @@ def jaxprs_in(params: dict[str, Any]) -> list[Jaxpr]:
     for p in params.values():
         found += [j for j in (p if isinstance(p, tuple) else (p,)) if isinstance(j, Jaxpr)]
     return found
+
+
+@cached()
+def meets(jaxpr: Jaxpr, axis_name: Any) -> bool:
+    """Whether there is a collective over the axis of this name."""
+    return any(
+        eqn.primitive.kind == "collective" and eqn.params["axis_name"] == axis_name
+        or any(meets(j, axis_name) for j in jaxprs_in(eqn.params))
+        for eqn in jaxpr.eqns
+    )  # fmt: skip
 
 
 def with_sizes(eqn: Eqn, value: Callable[[Any], Any]) -> dict[str, Any]:

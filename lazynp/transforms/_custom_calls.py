@@ -17,49 +17,21 @@ from lazynp._node import Node, aval_of_node, is_tracer, tracer_node
 from lazynp._primitive import Missing, Primitive
 from lazynp._recorder import StagingRecorder, local
 from lazynp._trace import innermost
-from lazynp.primitives import reduction
 from lazynp.transforms._call import jaxpr_explicit, jit_call, present
 from lazynp.transforms._checks import discharged, unchecked
 from lazynp.transforms._closures import outside
+from lazynp.transforms._custom_batches import Arrays, Call, Mapped, Maybe, Names, Staged
 from lazynp.transforms._jvp import JVPTrace
 from lazynp.transforms._linearize import Entry, LinearTracer
 from lazynp.transforms._stack import node_of, zeros
 from lazynp.transforms._stage import (
     Program,
-    batch_jaxpr,
     jvp_jaxpr,
-    repeated,
     run_jaxpr,
     stage,
     stage_closed,
 )
-from lazynp.transforms._vmap import BatchTrace, batch_nodes
-
-Arrays = Sequence[Array]
-Maybe = Sequence[Array | None]
-
-
-class Call:
-    """A function of flat arguments, with its rules; all take and return lists of Arrays.
-
-    jvp: `(primals, tangents) -> (outs, tangents)`, None for a zero tangent. For a custom_vjp it is
-    None, and fwd: `primals -> (outs, residuals)`, bwd: `(residuals, cts) -> cts of primals`. sees:
-    the objects from which the user's rules may read arrays.
-    """
-
-    __slots__ = ("name", "function", "jvp", "fwd", "bwd", "sees")
-
-    def __init__(
-        self,
-        name: str,
-        function: Callable[[Arrays], list[Array]],
-        jvp: Callable[[Arrays, Maybe], tuple[list[Array], list[Array | None]]] | None = None,
-        fwd: Callable[[Arrays], tuple[list[Array], list[Array]]] | None = None,
-        bwd: Callable[[Arrays, Arrays], list[Array | None]] | None = None,
-        sees: Sequence[Any] = (),
-    ) -> None:
-        self.name, self.function, self.jvp, self.fwd, self.bwd = name, function, jvp, fwd, bwd
-        self.sees = sees
+from lazynp.transforms._vmap import BatchTrace, flagged
 
 
 def dispatch(call: Call, nodes: Sequence[Node]) -> list[Node]:
@@ -132,90 +104,9 @@ def _closure_error(what: str) -> TypeError:
 
 def _batched(call: Call, nodes: Sequence[Node], trace: BatchTrace) -> list[Node]:
     values, flags = zip(*map(trace.split, nodes), strict=True)
-    return [trace.tracer(n) for n in dispatch(_mapped_call(call, flags, trace), values)]
-
-
-def _mapped(
-    function: Callable[[Arrays], list[Array]], flags: Sequence[bool], trace: BatchTrace
-) -> Callable[[Arrays], list[Array]]:
-    """Map the function over all examples; every result is batched."""
-
-    def run(xs: Arrays) -> list[Array]:
-        inner = BatchTrace(trace.wording, trace.size, trace.axis_name)
-        axes = [0 if f else None for f in flags]
-        outs, _ = batch_nodes(function, xs, [x._read() for x in xs], axes, inner, function)
-        return [new_array(n) if b else repeated(new_array(n), trace.size) for n, b in outs]
-
-    return run
-
-
-def _mapped_call(call: Call, flags: Sequence[bool], trace: BatchTrace) -> Call:
-    mapped = Call(call.name, _mapped(call.function, flags, trace), sees=call.sees)
-    if call.jvp is not None:
-        mapped.jvp = _mapped_jvp(call.jvp, flags, trace)
-        return mapped
-    fwd, bwd = call.fwd, call.bwd
-    assert fwd is not None and bwd is not None
-    count: list[int] = []
-
-    def both(xs: Arrays) -> list[Array]:
-        outs, residuals = fwd(xs)
-        count[:] = [len(outs)]
-        return [*outs, *residuals]
-
-    def mapped_fwd(xs: Arrays) -> tuple[list[Array], list[Array]]:
-        found = _mapped(both, flags, trace)(xs)
-        return found[: count[0]], found[count[0] :]
-
-    def mapped_bwd(residuals: Arrays, cts: Arrays) -> list[Array | None]:
-        found = _mapped_optional(lambda xs: bwd(xs[: len(residuals)], xs[len(residuals) :]))(
-            [*residuals, *cts], [True] * (len(residuals) + len(cts)), trace
-        )
-        return [
-            reduction.reduce_sum(ct, axes=(0,)) if ct is not None and not f else ct
-            for ct, f in zip(found, flags, strict=True)
-        ]
-
-    mapped.fwd, mapped.bwd = mapped_fwd, mapped_bwd
-    return mapped
-
-
-def _mapped_optional(
-    function: Callable[[Arrays], list[Array | None]],
-) -> Callable[[Arrays, Sequence[bool], BatchTrace], list[Array | None]]:
-    """Map a function some of whose results are None."""
-
-    def run(xs: Arrays, flags: Sequence[bool], trace: BatchTrace) -> list[Array | None]:
-        some: list[bool] = []
-
-        def flat(args: Arrays) -> list[Array]:
-            found = function(args)
-            some[:] = [x is not None for x in found]
-            return present(found)
-
-        rest = iter(_mapped(flat, flags, trace)(xs))
-        return [next(rest) if s else None for s in some]
-
-    return run
-
-
-def _mapped_jvp(jvp: Any, flags: Sequence[bool], trace: BatchTrace) -> Callable[..., Any]:
-    n = len(flags)
-
-    def mapped(primals: Arrays, tangents: Maybe) -> tuple[list[Array], list[Array | None]]:
-        moving = [t is not None for t in tangents]
-
-        def both(xs: Arrays) -> list[Array | None]:
-            rest = iter(xs[n:])
-            outs, dots = jvp(xs[:n], [next(rest) if m else None for m in moving])
-            return [*outs, *dots]
-
-        everything = [*flags, *(f for f, m in zip(flags, moving, strict=True) if m)]
-        found = _mapped_optional(both)([*primals, *present(tangents)], everything, trace)
-        half = len(found) // 2
-        return present(found[:half]), found[half:]
-
-    return mapped
+    mapped = Mapped(call, flags, trace)
+    outs = dispatch(mapped.call, values)
+    return [trace.tracer(n) if f else n for n, f in zip(outs, mapped.outs, strict=True)]
 
 
 # -- staged ----------------------------------------------------------------------------------------
@@ -277,18 +168,27 @@ def _aligned(program: Program, items: Sequence[Any], name: str) -> Jaxpr:
 def _staged(call: Call, nodes: Sequence[Node]) -> list[Node]:
     avals = list(map(aval_of_node, nodes))
     program = stage(lambda xs: list(call.function(xs)), avals, call.name)
-    items = _captured(program)  # and the arrays that the rules read, which are not staged yet
-    items += [x for x in outside(call.sees) if not any(x is k for k in (*items, *nodes))]
+    names = Names()
+    items = _captured(program)  # and what the rules read, which are not staged yet
+    for x in (*outside(call.sees), *names.numbers):
+        if not any(x is k for k in (*items, *nodes)):
+            items.append(x)
     make = _jvp_rule if call.jvp is not None else _vjp_rule
     jaxpr = _aligned(program, items, call.name)
     outs = custom_call(
-        *map(new_array, nodes), *_arrays(items), jaxpr=jaxpr, rule=make(call, avals, items),
+        *map(new_array, nodes), *_arrays(items), jaxpr=jaxpr, rule=make(call, avals, items, names),
         count=len(nodes), kind="jvp" if call.jvp is not None else "vjp", name=call.name,
     )  # fmt: skip
     return [o._read() for o in outs]
 
 
-def _jvp_rule(call: Call, avals: Sequence[Aval], items: list[Any]) -> Rule:
+def _there(items: list[Any], names: Names, numbers: list[Node]) -> list[Any]:
+    """What was captured, with the numbers of examples that there are where a rule is staged."""
+    new = dict(zip(map(id, names.numbers), numbers, strict=True))
+    return [new.get(id(x), x) for x in items]
+
+
+def _jvp_rule(call: Call, avals: Sequence[Aval], items: list[Any], names: Names) -> Rule:
     moving = [a.dtype.kind in "fc" for a in avals]
     moved = [a for a, m in zip(avals, moving, strict=True) if m]
     n = len(avals)
@@ -299,13 +199,14 @@ def _jvp_rule(call: Call, avals: Sequence[Aval], items: list[Any]) -> Rule:
         return [*outs, *(zeros(o.aval) if d is None else d for o, d in zip(outs, dots))]
 
     def build() -> list[Jaxpr]:
-        program = stage(rule, [*avals, *moved], f"the rule of {call.name}")
-        return [_aligned(program, items, call.name)]
+        with names.again() as numbers:
+            program = stage(rule, [*avals, *moved], f"the rule of {call.name}")
+            return [_aligned(program, _there(items, names, numbers), call.name)]
 
     return Rule(build)
 
 
-def _vjp_rule(call: Call, avals: Sequence[Aval], items: list[Any]) -> Rule:
+def _vjp_rule(call: Call, avals: Sequence[Aval], items: list[Any], names: Names) -> Rule:
     count: list[int] = []
 
     def forward(xs: list[Array]) -> list[Array]:
@@ -318,12 +219,14 @@ def _vjp_rule(call: Call, avals: Sequence[Aval], items: list[Any]) -> Rule:
         return [zeros(a) if ct is None else ct for a, ct in zip(avals, found, strict=True)]
 
     def build() -> list[Jaxpr]:
-        fwd = stage(forward, avals, f"the forward rule of {call.name}")
-        results = len(fwd.like) - count[0]
-        made = fwd.jaxpr.out_avals
-        given = [*made[results : len(fwd.like)], *made[:results]]
-        bwd = stage(backward, given, f"the backward rule of {call.name}")
-        return [_aligned(fwd, items, call.name), _aligned(bwd, items, call.name)]
+        with names.again() as numbers:
+            fwd = stage(forward, avals, f"the forward rule of {call.name}")
+            results = len(fwd.like) - count[0]
+            made = fwd.jaxpr.out_avals
+            given = [*made[results : len(fwd.like)], *made[:results]]
+            bwd = stage(backward, given, f"the backward rule of {call.name}")
+            there = _there(items, names, numbers)
+            return [_aligned(part, there, call.name) for part in (fwd, bwd)]
 
     return Rule(build)
 
@@ -406,24 +309,12 @@ def _call_batch(
     kind: str, name: str,
 ) -> tuple[Any, ...]:  # fmt: skip
     """Map the function and its rule together."""
-    flags = tuple(batched)
-    args, captured = flags[:count], flags[count:]
-    mapped, _ = batch_jaxpr(jaxpr, size, flags, (True,) * len(jaxpr.outputs))
-    moving = [f for f, a in zip(args, jaxpr.in_avals, strict=False) if a.dtype.kind in "fc"]
-
-    def pushed(part: Jaxpr, which: int) -> Jaxpr:
-        if kind == "jvp":
-            own: tuple[bool, ...] = (*args, *moving, *captured)
-        elif which == 0:
-            own = flags
-        else:
-            own = (*[True] * (len(part.inputs) - len(captured)), *captured)
-        made, _ = batch_jaxpr(part, size, own, (True,) * len(part.outputs))
-        return made if kind == "jvp" or which == 0 else _summed(made, args, jaxpr.in_avals)
-
-    return custom_call(
-        *operands, jaxpr=mapped, rule=rule.mapped(pushed), count=count, kind=kind, name=name
-    )
+    staged = Staged(jaxpr, size, batched, count, kind, name)
+    outs = custom_call(
+        *operands, jaxpr=staged.jaxpr, rule=rule.mapped(staged.part), count=count, kind=kind,
+        name=name,
+    )  # fmt: skip
+    return flagged(outs, staged.outs)
 
 
 def _call_discharge(
@@ -434,18 +325,6 @@ def _call_discharge(
     whole, failures = discharged(jaxpr, first)
     finding = Jaxpr(whole.inputs, whole.eqns, whole.outputs[-1:])
     return outs, jit_call(*operands, jaxpr=finding, name=name)[0], failures
-
-
-def _summed(bwd: Jaxpr, batched: Sequence[bool], avals: Sequence[Aval]) -> Jaxpr:
-    """Sum the cotangents of operands that are the same for all examples."""
-
-    def run(xs: list[Array]) -> list[Array]:
-        return [
-            ct if f else reduction.reduce_sum(ct, axes=(0,)) if ct.dtype.kind in "fc" else zeros(a)
-            for ct, f, a in zip(run_jaxpr(bwd, xs), batched, avals, strict=False)
-        ]
-
-    return stage_closed(run, bwd.in_avals)
 
 
 custom_call = Primitive(

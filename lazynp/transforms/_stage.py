@@ -362,11 +362,11 @@ def batch_jaxpr(
 
     forced: results that must be batched in any case.
     """
-    return _batch_jaxpr(jaxpr, size, batched, forced, current_axis(), current_spmd())
+    return batch_under(jaxpr, size, batched, forced, current_axis(), current_spmd())
 
 
 @cached()
-def _batch_jaxpr(
+def batch_under(
     jaxpr: Jaxpr, size: int, batched: Flags, forced: Flags | None, axis_name: Any, spmd: Any
 ) -> tuple[Jaxpr, Flags]:
     avals = [

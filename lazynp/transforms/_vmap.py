@@ -19,7 +19,7 @@ from numpy.exceptions import AxisError
 from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._flush import cure
-from lazynp._jaxpr import Rules
+from lazynp._jaxpr import Rules, jaxprs_in, meets
 from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, leaf, op_of, tracer_node
 from lazynp._positions import converts, position
 from lazynp._primitive import Missing
@@ -108,7 +108,7 @@ def flagged(outs: Sequence[Array], flags: Sequence[bool]) -> tuple[Any, ...]:
 
 
 class BatchTrace(Trace):
-    __slots__ = ("asked", "size", "axis_name", "spmd", "wording")
+    __slots__ = ("asked", "size", "axis_name", "spmd", "wording", "met", "numbers")
 
     def __init__(
         self, what: str | Wording, size: int, axis_name: Any = None, spmd: Any = None
@@ -117,6 +117,8 @@ class BatchTrace(Trace):
         super().__init__(self.wording.what)
         self.size, self.axis_name = size, axis_name
         self.asked: BaseException | None = None  # the error of who has asked for a value
+        self.met = False  # whether the examples have met in a collective
+        self.numbers: Node | None = None  # see `numbers_of`
         self.spmd = spmd  # the axis of a mesh that splits the examples in constraints
 
     def mine(self, x: Any) -> bool:
@@ -135,7 +137,7 @@ class BatchTrace(Trace):
         rule = primitive.batch
         if primitive.kind == "collective" and params["axis_name"] == self.axis_name:
             node, batched = self.split(operands[0])
-            x, op = new_array(node), params["op"]
+            x, op, self.met = new_array(node), params["op"], True
             return (reduced(x, op) if batched else of_equals(x, op, self.size))._read()
         if isinstance(rule, Missing):
             raise TypeError(f"{self.what}: {primitive.name} cannot be batched: {rule.reason}")
@@ -156,6 +158,8 @@ class BatchTrace(Trace):
         finally:
             _axes.current.pop()
             SPMD.names.pop()
+        if self.axis_name is not None:
+            self.met = self.met or any(meets(j, self.axis_name) for j in jaxprs_in(params))
         nodes = tuple([
             o.value._read() if type(o) is Shared else self.tracer(o._read())
             for o in results(primitive, outs)
@@ -188,7 +192,7 @@ _axes = _Axes()
 
 
 @contextmanager
-def _named(trace: BatchTrace) -> Iterator[None]:
+def naming(trace: BatchTrace) -> Iterator[None]:
     if trace.axis_name is None:
         yield
         return
@@ -197,6 +201,12 @@ def _named(trace: BatchTrace) -> Iterator[None]:
         yield
     finally:
         _axes.named.pop()
+        trace.numbers = None  # it refers to the trace
+
+
+def names_here() -> list[BatchTrace]:
+    """The active vmaps whose axes have names."""
+    return [trace for trace in _axes.named if trace.alive]
 
 
 def under_names(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -270,7 +280,9 @@ def numbers_of(trace: BatchTrace) -> Node:
     """The number of each example. Not recorded, because it may be needed while a function is
     staged.
     """
-    return trace.tracer(leaf(np.arange(trace.size)))
+    if trace.numbers is None:
+        trace.numbers = trace.tracer(leaf(np.arange(trace.size)))
+    return trace.numbers
 
 
 def _settle_for(function: Callable[..., Any], trace: BatchTrace) -> Callable[[Array, Node], None]:
@@ -302,7 +314,7 @@ def batch_nodes(
     """The results as nodes, whether each is batched (axis 0 in front), and what the function
     returned.
     """
-    with running(trace, _settle_for(named, trace), strict=True), _named(trace):
+    with running(trace, _settle_for(named, trace), strict=True), naming(trace):
         ins = []
         for node, axis in zip(nodes, axes, strict=True):
             if axis is not None:

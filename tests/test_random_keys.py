@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -249,6 +250,60 @@ def test_rejection_under_transformations() -> None:
         numpy.testing.assert_allclose(gammas, [x.gamma(2.0) for x in k.split(3)], rtol=1e-13)
         slope = np.grad(lambda s: k.gamma(2.0, (), s))(3.0)
         assert slope == k.gamma(2.0)
+
+
+# A function of one parameter, a place, and the derivative there of the mean over all samples.
+MEANS: dict[str, tuple[Any, float, float]] = {
+    "gamma": (lambda k, a, n: k.gamma(a, n), 1.3, 1.0),
+    "gamma below 1": (lambda k, a, n: k.gamma(a, n, 2.0), 0.2, 2.0),
+    "gamma of float32": (lambda k, a, n: k.gamma(a, n, dtype="f4"), 3.0, 1.0),
+    "beta": (lambda k, a, n: k.beta(a, 2.0, n), 1.3, 2.0 / 3.3**2),
+    "chisquare": (lambda k, a, n: k.chisquare(a, n), 3.0, 1.0),
+    "noncentral chisquare": (lambda k, a, n: k.noncentral_chisquare(a, 1.0, n), 3.0, 1.0),
+    "f": (lambda k, a, n: k.f(3.0, a, n), 9.0, -2.0 / 7.0**2),
+    "t": (lambda k, a, n: k.standard_t(a, n) ** 2, 9.0, -2.0 / 7.0**2),
+    "dirichlet": (lambda k, a, n: k.dirichlet(np.stack([a, 2.0, 3.0]), n)[:, 0], 1.0, 5 / 36),
+    "wald, mean": (lambda k, a, n: k.wald(a, 2.0, n), 1.3, 1.0),
+    "wald, scale": (lambda k, a, n: k.wald(1.5, a, n) ** 2, 2.0, -(1.5**3) / 2.0**2),
+}
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_derivatives_of_samples_by_what_shapes_them(name: str) -> None:
+    draw, at, want = MEANS[name]
+    k, n = key(5), (20_000,)
+
+    def mean(a: Any) -> Any:
+        return draw(k, a, n).mean()
+
+    slope = float(np.jvp(mean, (at,), (1.0,))[1])
+    assert abs(slope - want) < 0.1 * abs(want)
+    if name == "gamma":
+        assert abs(float(np.jit(np.grad(mean))(at)) - slope) < 1e-9
+        each = np.vmap(np.grad(lambda a, k: k.gamma(a)), in_axes=(None, 0))(at, k.split(3))
+        alone = [float(np.grad(lambda a, k=k: k.gamma(a))(at)) for k in k.split(3)]
+        numpy.testing.assert_allclose(each, alone, rtol=1e-9)
+
+
+def test_a_sample_keeps_its_place_in_the_distribution() -> None:
+    """So its derivatives are those of the quantile function."""
+    for distribution, draw, at in [
+        (lambda a: stats.gamma(a), lambda k, a: k.gamma(a, (9,)), 2.5),
+        (lambda a: stats.gamma(a), lambda k, a: k.gamma(a, (9,)), 0.3),
+        (lambda m: stats.invgauss(m / 2.0, scale=2.0), lambda k, m: k.wald(m, 2.0, (9,)), 1.3),
+    ]:
+        f = functools.partial(draw, key(6))
+        places = distribution(at).cdf(numpy.asarray(f(at)))
+
+        def quantile(a: float, of: Any = distribution, places: Any = places) -> Any:
+            return of(a).ppf(places)
+
+        h = 1e-4 * at
+        once = (quantile(at + h) - quantile(at - h)) / (2 * h)
+        twice = (quantile(at + h) - 2 * quantile(at) + quantile(at - h)) / h**2
+        with np.config(execution="reference"):  # XLA takes long to compile second derivatives
+            numpy.testing.assert_allclose(np.jacfwd(f)(at), once, rtol=1e-5, atol=1e-9)
+            numpy.testing.assert_allclose(np.jacfwd(np.jacfwd(f))(at), twice, rtol=1e-3, atol=1e-4)
 
 
 def test_errors() -> None:

@@ -1,9 +1,10 @@
 """Distributions of keys that are composed of others, or drawn by rejection. `keys` has the rest.
 
 Parameters come first, then the shape of the samples. Samples are differentiable with respect to the
-parameters in closed formulas (`lognormal`, `weibull`, `multivariate_normal`, ...), not with respect
-to those of a rejection or of integers. NumPy's `standard_normal`, `standard_gamma`, ... are
-`normal()`, `gamma(a)`, ... here; `shuffle` is `permutation`.
+parameters in closed formulas (`lognormal`, `weibull`, `multivariate_normal`, ...), and in `wald`
+and what is made of gamma samples (`_implicit`); not with respect to kappa of `vonmises`, to nonc,
+nor of integers. NumPy's `standard_normal`, `standard_gamma`, ... are `normal()`, `gamma(a)`, ...
+here; `shuffle` is `permutation`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from lazynp import transforms
 from lazynp._array import Array
 from lazynp.functions import linear_algebra, reductions, sorting, special, ufuncs
 from lazynp.functions._arguments import shape_argument
+from lazynp.functions._implicit import at_its_place, wald_cdf, wald_density
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions.indexing import take_along_axis, where
 from lazynp.functions.manipulation import moveaxis, ravel, reshape
@@ -195,11 +197,14 @@ class Distributions:
         """The inverse Gaussian, after Michael, Schucany and Haas."""
         first, second = self.split()
         size = sample_shape(shape, mean, scale)
+        parameters = [broadcast(cast(as_array(p), _F64), size) for p in (mean, scale)]
+        mean, scale = _parameters(size, mean, scale)
         y = ufuncs.square(first.normal(size)) * mean
         root = sqrt(4.0 * ufuncs.multiply(scale, y) + y * y)
         low = ufuncs.multiply(mean, 1.0 + ufuncs.divide(y - root, ufuncs.multiply(scale, 2.0)))
         keep = ufuncs.less_equal(second._open(size, float), ufuncs.divide(mean, low + mean))
-        return scalar_if_0d(plain(where(keep, low, ufuncs.square(mean) / low)))
+        drawn = where(keep, low, ufuncs.square(mean) / low)
+        return scalar_if_0d(plain(at_its_place(wald_cdf, wald_density, drawn, *parameters)))
 
     def vonmises(self, mu: Any, kappa: Any, shape: Any = ()) -> Any:
         """Between -pi and pi, by rejection (Best, Fisher)."""
@@ -344,7 +349,7 @@ class Distributions:
         """Samples of shape (*shape, *alpha.shape); each sums to 1 along the last axis."""
         alpha = as_array(alpha)
         size = (*shape_argument(shape), *alpha.shape)
-        a = plain(broadcast(cast(transforms.stop_gradient(alpha), dtype), size))
+        a = plain(broadcast(cast(alpha, dtype), size))
         first, second = self.split()
         # draw with shape a + 1 and scale down in logarithms, because small values would all be zero
         sizes = log(first.gamma(a + 1.0, size, dtype=dtype)) + log(second._open(size, dtype)) / a

@@ -21,6 +21,7 @@ from lazynp.functions import sorting, ufuncs
 from lazynp.functions._arguments import shape_argument
 from lazynp.functions._distributions import Distributions, accepted, sample_shape
 from lazynp.functions._getset import getitem
+from lazynp.functions._implicit import at_its_place, gamma_cdf, gamma_density
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions._placing import beside
 from lazynp.functions.creation import arange
@@ -171,13 +172,15 @@ class Key(Distributions):
         return _located(ufuncs.tan(ufuncs.multiply(ufuncs.subtract(u, 0.5), math.pi)), loc, scale)
 
     def gamma(self, a: Any, shape: Any = (), scale: Any = 1.0, dtype: Any = float) -> Any:
-        """Gamma samples, by rejection (Marsaglia, Tsang). Differentiable in scale, not in `a`."""
+        """Gamma samples, by rejection (Marsaglia, Tsang)."""
         size = sample_shape(shape, a, scale)
-        a = broadcast(cast(transforms.stop_gradient(as_array(a)), dtype), size)
-        return ufuncs.multiply(scalar_if_0d(plain(_gamma(self, plain(a)))), scale)
+        a = plain(broadcast(cast(as_array(a), dtype), size))
+        drawn = _gamma(self, transforms.stop_gradient(a))
+        unit = at_its_place(gamma_cdf, gamma_density, drawn, a)
+        return ufuncs.multiply(scalar_if_0d(plain(unit)), scale)
 
     def beta(self, a: Any, b: Any, shape: Any = (), dtype: Any = float) -> Any:
-        """Beta samples between 0 and 1, from two gamma samples. Not differentiable in a and b."""
+        """Beta samples between 0 and 1, from two gamma samples."""
         first, second = self.split()
         size = sample_shape(shape, a, b)
         x, y = first.gamma(a, size, dtype=dtype), second.gamma(b, size, dtype=dtype)

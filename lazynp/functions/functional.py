@@ -54,7 +54,14 @@ def associative_scan(
             raise TypeError(
                 f"associative_scan: fn must return a tree like {show(structure)}, got {show(kind)}"
             )
-        return [moveaxis(as_array(x), axis, 0) for x in found]
+        made = [as_array(x) for x in found]
+        shapes = [[x.shape for x in xs] for xs in (tree_flatten(turned[0])[0], made)]
+        if shapes[0] != shapes[1]:
+            raise TypeError(
+                "associative_scan: fn must return the shapes of its arguments, "
+                f"{shapes[0]}, got {shapes[1]}"
+            )
+        return [moveaxis(x, axis, 0) for x in made]
 
     out = _prefixes(combine, arrays)
     if reverse:
@@ -74,7 +81,7 @@ def _prefixes(combine: Callable[..., list[Any]], elems: list[Any]) -> list[Any]:
     combined = combine(before, even) if even[0].shape[0] else even
     out = []
     for x, o, e in zip(elems, odd, combined, strict=True):
-        whole = zeros((n, *o.shape[1:]), o.dtype)
+        whole = zeros((n, *o.shape[1:]), np.result_type(x.dtype, o.dtype))
         whole[:1] = x[:1]
         whole[1::2] = o
         whole[2::2] = e

@@ -38,6 +38,15 @@ def test_associative_scan(n) -> None:
     numpy.testing.assert_allclose(associative_scan(np.add, m, axis=1), numpy.cumsum(m, 1))
 
 
+def test_associative_scan_of_what_the_function_returns() -> None:
+    x = np.array([0.5, 1.5, 2.5, 3.5, 4.5])
+    for wrong in (lambda a, b: a[:1] + b[:1], lambda a, b: (a + b).sum()):
+        with pytest.raises(TypeError, match="^associative_scan: fn must return the shapes"):
+            associative_scan(wrong, x)
+    floors = associative_scan(lambda a, b: np.floor(a + b).astype(int), x)
+    assert floors.tolist() == [0.5, 2, 4, 8, 12]  # the first is no result of the function
+
+
 def test_associative_scan_of_a_recurrence() -> None:
     def compose(f, g):
         return f[0] * g[0], g[0] * f[1] + g[1]

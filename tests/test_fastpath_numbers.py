@@ -6,6 +6,7 @@ import itertools
 import math
 import operator
 import random
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy
 import pytest
 
 import lazynp
+from tests.test_fastpath import calls_of, needs_c, set_eager
 
 INTS = [0, 1, -1, 2, -2, 3, 7, 62, 63, 64, 65, -63, 2**31, 2**53 + 1, 2**62, 2**63 - 1, -(2**63),
         1 - 2**63]  # fmt: skip
@@ -166,3 +168,47 @@ def test_products_of_any_complex_numbers() -> None:
         for a, b in ((z, other), (other, z)):
             for function in OF_COMPLEX[:4]:
                 assert parts(function, lazynp, a, b) == parts(function, numpy, a, b), (a, b)
+
+
+WIDE = [0, 1, 2, 3, 31, 32, 63, 64, 127, 255, 2**16 - 1, 2**31 - 1, 2**32 - 1, 2**63, 2**64 - 1]
+STATES: list[dict[str, Any]] = [{}, {"over": "ignore"}, {"over": "raise"}, {"divide": "ignore"}]
+
+
+def heard(function: Callable[..., Any], *args: Any) -> Any:
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        return told(function, *args), [str(it.message) for it in given]
+
+
+@pytest.mark.parametrize("function", [f for f in BINARY if f is not divmod])
+@pytest.mark.parametrize("state", STATES, ids=str)
+def test_overflow_of_integers(function: Callable[..., Any], state: dict[str, Any]) -> None:
+    for dtype in ("int8", "uint8", "uint32", "int64", "uint64"):
+        ends = numpy.iinfo(dtype)
+        values = [v for v in (ends.min, *WIDE) if v <= ends.max]
+        for a, b in itertools.product(values, repeat=2):
+            if function is operator.pow and min(a, b) > 64:
+                continue
+            with numpy.errstate(**state):
+                want = heard(function, *(made(numpy, (dtype, v)) for v in (a, b)))
+                got = heard(function, *(made(lazynp, (dtype, v)) for v in (a, b)))
+                assert got == want, (dtype, a, b)
+                got = heard(function, made(lazynp, (dtype, a)), b)
+                assert got == heard(function, made(numpy, (dtype, a)), b), (dtype, a, b)
+
+
+@needs_c
+def test_errors_that_are_ignored_cost_no_call() -> None:
+    """Hashes and generators of random numbers let integers overflow all the time."""
+
+    def work() -> None:
+        for x in numbers:
+            assert x * x + x << 3 ^ ~x >> 1 != x - -x
+        assert (large * large).all()
+
+    large = lazynp.full(3, 1e300)
+    numbers = [lazynp.array([numpy.iinfo(t).max], dtype=t)[0] for t in ("i1", "u4", "i8", "u8")]
+    set_eager(True)
+    with numpy.errstate(over="ignore"):
+        work()
+        assert set(calls_of(work)) <= {"_quiet.py: write"}

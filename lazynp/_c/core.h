@@ -704,6 +704,7 @@ static inline PyObject *reborn(int type, PyObject **number)
     }
 SCALAR_OF(double, Double, double, NPY_DOUBLE)
 SCALAR_OF(int64, Int64, npy_int64, NPY_INT64)
+SCALAR_OF(uint64, UInt64, npy_uint64, NPY_UINT64)
 SCALAR_OF(float, Float, float, NPY_FLOAT)
 SCALAR_OF(complex, CDouble, npy_cdouble, NPY_CDOUBLE)
 #undef SCALAR_OF

@@ -67,7 +67,8 @@ static inline size_t place_of_code(PyObject *code)
 }
 
 /* How NumPy keeps an error state: three bits for each kind of errors. */
-enum { IGNORED = 0, WARNED = 1 | 1 << 3 | 1 << 9, UNDERFLOWS = 1 << 6, BUT_UNDERFLOW = 7 | 7 << 3 | 7 << 9 };
+enum { DIVIDE = 7, OVER = 7 << 3, INVALID = 7 << 9, BUT_UNDERFLOW = DIVIDE | OVER | INVALID };
+enum { IGNORED = 0, WARNED = 1 | 1 << 3 | 1 << 9, UNDERFLOWS = 1 << 6 };
 
 static int bits_of_state(PyObject *state)
 {
@@ -93,13 +94,19 @@ static int error_state(void)
     return bits < 0 ? -1 : bits & BUT_UNDERFLOW;
 }
 
-static inline int errors_are_ignored(void) { return error_state() == IGNORED; }
-
-/* What to do about an error here and now. `code`: the code that runs, borrowed. */
-static int known_to(PyObject **code)
+static inline int are_ignored(int kinds)
 {
     int state = error_state();
-    if (state == IGNORED)
+    return state >= 0 && (state & kinds) == IGNORED;
+}
+
+static inline int errors_are_ignored(void) { return are_ignored(BUT_UNDERFLOW); }
+
+/* What to do about errors of these kinds here and now. `code`: the code that runs, borrowed. */
+static int known_to(int kinds, PyObject **code)
+{
+    int state = error_state();
+    if (state >= 0 && (state & kinds) == IGNORED)
         return FORGET;
     PyFrameObject *frame = PyEval_GetFrame();
     if (!frame)
@@ -108,7 +115,8 @@ static int known_to(PyObject **code)
     Py_DECREF(*code); /* the frame has it */
     if (*code == ours[place_of_code(*code)])
         return FORGET;
-    return state == WARNED && *code == users[place_of_code(*code)] ? WARN : ASK;
+    int is_warned = state >= 0 && (state & kinds) == (WARNED & kinds);
+    return is_warned && *code == users[place_of_code(*code)] ? WARN : ASK;
 }
 
 /* Call one of the tellers of `_errstate`, whose result says whose code it is. This steals
@@ -141,6 +149,27 @@ static PyObject *first_heard(void)
     return message;
 }
 
+/* The kinds of errors that the messages speak of. */
+static int kinds_heard(void)
+{
+    static const struct {
+        const char *text;
+        int kind;
+    } TEXTS[] = {{"Warning: divide", DIVIDE}, {"Warning: overflow", OVER}, {"Warning: invalid", INVALID}};
+    int kinds = 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(the.heard); i++) {
+        PyObject *item = PyList_GET_ITEM(the.heard, i), *message;
+        message = PyTuple_CheckExact(item) ? PyTuple_GET_ITEM(item, 1) : item;
+        const char *bytes = PyUnicode_Check(message) ? PyUnicode_AsUTF8(message) : NULL;
+        int kind = 0;
+        for (int k = 0; k < 3 && bytes && !kind; k++)
+            kind = strncmp(bytes, TEXTS[k].text, strlen(TEXTS[k].text)) == 0 ? TEXTS[k].kind : 0;
+        kinds |= kind ? kind : BUT_UNDERFLOW;
+    }
+    PyErr_Clear();
+    return kinds;
+}
+
 /* Look whether NumPy has logged something in such a context: see `_errstate.tell`. -1: a warning is an
    error. After an error, and of derivatives, that is forgotten. */
 static ALONE int tell_what_was_heard(void)
@@ -149,7 +178,7 @@ static ALONE int tell_what_was_heard(void)
     PyObject *error[3], *code = NULL, *message;
     int failed = 0;
     PyErr_Fetch(&error[0], &error[1], &error[2]);
-    int known = error[0] || the.deaf ? FORGET : known_to(&code);
+    int known = error[0] || the.deaf ? FORGET : known_to(kinds_heard(), &code);
     if (known == ASK)
         return ask(the.tell, PyTuple_New(0), code);
     while (!failed && PyList_GET_SIZE(the.heard) && (message = first_heard())) {
@@ -173,18 +202,21 @@ static inline int told(void)
 static ALONE int tell_of_flags(const char *name)
 {
     static const struct {
-        int flag, number; /* C's, and NumPy's */
+        int flag, number, kind; /* C's, and NumPy's */
         const char *text;
-    } KINDS_OF_ERRORS[] = {
-        {FE_DIVBYZERO, 1, "divide by zero"}, {FE_OVERFLOW, 2, "overflow"}, {FE_INVALID, 8, "invalid value"}};
+    } KINDS_OF_ERRORS[] = {{FE_DIVBYZERO, 1, DIVIDE, "divide by zero"},
+                           {FE_OVERFLOW, 2, OVER, "overflow"},
+                           {FE_INVALID, 8, INVALID, "invalid value"}};
     static int within; /* what is told may compute */
     PyObject *code = NULL;
-    int found = fetestexcept(ALL_ERRORS), numbers = 0, failed = 0;
+    int found = fetestexcept(ALL_ERRORS), numbers = 0, kinds = 0, failed = 0;
     feclearexcept(ALL_ERRORS);
     if (PyErr_Occurred() || within || the.deaf)
         return 0;
     within = 1;
-    int known = known_to(&code);
+    for (int i = 0; i < 3; i++)
+        kinds |= found & KINDS_OF_ERRORS[i].flag ? KINDS_OF_ERRORS[i].kind : 0;
+    int known = known_to(kinds, &code);
     for (int i = 0; i < 3; i++) {
         if (!(found & KINDS_OF_ERRORS[i].flag))
             continue;

@@ -291,12 +291,25 @@ static inline int integer_of_two(int code, npy_int64 a, npy_int64 b, npy_int64 *
     }
 }
 
+/* What is left of a sum, a difference or a product that overflows, where nobody wants to know of it:
+   its last bits. Whether it is one. */
+static inline int wrapped(int code, npy_uint64 a, npy_uint64 b, npy_uint64 *result)
+{
+    if (code != '+' && code != '-' && code != '*')
+        return 0;
+    *result = code == '+' ? a + b : code == '-' ? a - b : a * b;
+    return are_ignored(OVER);
+}
+
 /* The Scalar that an operator gives of two ints. NULL where NumPy may warn, too. */
 static inline PyObject *of_int64s(int code, npy_int64 a, npy_int64 b)
 {
     npy_int64 result;
+    npy_uint64 rest;
     if (integer_of_two(code, a, b, &result))
         return scalar_of_int64(result);
+    if (wrapped(code, a, b, &rest))
+        return scalar_of_int64((npy_int64)rest);
     switch (code) {
     case '/': return b == 0 ? NULL : scalar_of_double((double)a / (double)b);
     case '^': return power_of_int64(a, b);
@@ -311,6 +324,51 @@ static inline PyObject *of_int64(int code, npy_int64 a)
 {
     npy_int64 result;
     return integer_of_one(code, a, &result) ? scalar_of_int64(result) : NULL;
+}
+
+/* An unsigned int of 64 bits, or an int of Python's, which becomes one beside it. */
+static inline int as_uint64(PyObject *x, npy_uint64 *value)
+{
+    if (Py_TYPE(x) == &PyUInt64ArrType_Type) {
+        *value = PyArrayScalar_VAL(x, UInt64);
+        return 1;
+    }
+    if (!PyLong_CheckExact(x))
+        return 0;
+    *value = PyLong_AsUnsignedLongLong(x);
+    if (*value != (npy_uint64)-1 || !PyErr_Occurred())
+        return 1;
+    PyErr_Clear(); /* it is negative, or too large */
+    return 0;
+}
+
+/* The Scalar that an operator gives of two such ints, or of one. NULL as above. */
+static PyObject *of_uint64s(int code, npy_uint64 a, npy_uint64 b)
+{
+    npy_uint64 result;
+    switch (code) {
+    case '+': return a + b >= a || are_ignored(OVER) ? scalar_of_uint64(a + b) : NULL;
+    case '-': return a >= b || are_ignored(OVER) ? scalar_of_uint64(a - b) : NULL;
+    case '*':
+        return !OVERFLOWS(mul, a, b, &result) || are_ignored(OVER) ? scalar_of_uint64(a * b) : NULL;
+    case '/': return b == 0 ? NULL : scalar_of_double((double)a / (double)b);
+    case 'd': return b == 0 ? NULL : scalar_of_uint64(a / b);
+    case '%': return b == 0 ? NULL : scalar_of_uint64(a % b);
+    case '&': return scalar_of_uint64(a & b);
+    case '|': return scalar_of_uint64(a | b);
+    case 'x': return scalar_of_uint64(a ^ b);
+    case 'L': return b > 63 ? NULL : scalar_of_uint64(a << b);
+    case 'R': return b > 63 ? NULL : scalar_of_uint64(a >> b);
+    COMPARISON_CASES(a, b)
+    }
+}
+
+static inline PyObject *of_uint64(int code, npy_uint64 a)
+{
+    return code == '~'   ? scalar_of_uint64(~a)
+           : code == '-' ? of_uint64s(code, 0, a)
+           : code == 'a' ? scalar_of_uint64(a)
+                         : NULL;
 }
 
 /* The Scalar that a bitwise operator gives of two truths. NULL for other operators. */
@@ -366,11 +424,18 @@ static PyObject *of_small_integers(int code, PyObject *const *values, Py_ssize_t
         return NULL;
     if (n == 2 && code == '/')
         return b == 0 ? NULL : scalar_of_double((double)a / (double)b);
+    if (n == 2 && (code == 'L' || code == 'R'))
+        return b < 0 || b > 31 || (most - least) >> b == 0
+                   ? NULL
+                   : scalar_of_integer(type, code == 'R' ? a >> b : (long long)((npy_uint64)a << b));
+    npy_uint64 rest;
     if (!(n == 1 ? integer_of_one(code, a, &result) : integer_of_two(code, a, b, &result)))
-        return NULL;
+        return n == 2 && wrapped(code, a, b, &rest) ? scalar_of_integer(type, (long long)rest) : NULL;
     if (n == 1 && code == '~' && !least)
         result &= most; /* of an unsigned type */
-    return result < least || result > most ? NULL : scalar_of_integer(type, result);
+    if ((result < least || result > most) && !are_ignored(OVER))
+        return NULL;
+    return scalar_of_integer(type, result);
 }
 
 /* The value of a Scalar if it is available and not weakly typed; else NULL. Borrowed. */
@@ -402,6 +467,7 @@ static ALONE PyObject *of_values(int code, PyObject *const *values, Py_ssize_t n
 {
     double a, b;
     npy_int64 whole, other;
+    npy_uint64 large, another;
     long long one, two;
     float x, y;
     npy_cdouble z, w;
@@ -409,6 +475,8 @@ static ALONE PyObject *of_values(int code, PyObject *const *values, Py_ssize_t n
         return of_complex(code, PyArrayScalar_VAL(values[0], CDouble));
     if (n == 1 && as_double(values[0], &a) && (code == '-' || code == 'a'))
         return scalar_of_double(code == '-' ? -a : fabs(a));
+    if (n == 1 && Py_TYPE(values[0]) == &PyUInt64ArrType_Type)
+        return of_uint64(code, PyArrayScalar_VAL(values[0], UInt64));
     if (n == 1)
         return Py_TYPE(values[0]) == &PyInt64ArrType_Type
                    ? of_int64(code, PyArrayScalar_VAL(values[0], Int64))
@@ -417,6 +485,9 @@ static ALONE PyObject *of_values(int code, PyObject *const *values, Py_ssize_t n
         return of_truths(code, PyArrayScalar_VAL(values[0], Bool), PyArrayScalar_VAL(values[1], Bool));
     if (as_int64(values[0], &whole) && as_int64(values[1], &other))
         return of_int64s(code, whole, other);
+    if ((Py_TYPE(values[0]) == &PyUInt64ArrType_Type || Py_TYPE(values[1]) == &PyUInt64ArrType_Type) &&
+        as_uint64(values[0], &large) && as_uint64(values[1], &another))
+        return of_uint64s(code, large, another);
     if (as_exact_double(values[0], &a) && as_exact_double(values[1], &b))
         /* NumPy's loop for powers of an int64, or to one, rounds the last bit otherwise */
         return code == '^' && (Py_TYPE(values[0]) == &PyInt64ArrType_Type ||

@@ -46,6 +46,12 @@ def heard_here() -> list[str]:
     return here
 
 
+def forget() -> None:
+    """After an error, which says enough: the next operation would tell of it otherwise."""
+    if heard:
+        heard_here()
+
+
 tellers: list[Callable[[], object]] = [heard_here]  # the last one tells the user what was heard
 
 
@@ -96,13 +102,17 @@ def quiet_result(quiet: Callable[..., Any], function: Callable[..., Any], *value
     except RuntimeError:
         return quietly(function, list(values))
     finally:
-        if heard:
-            heard_here()
+        forget()
 
 
 def aloud(function: Any, values: list[Any], **params: Any) -> Any:
     """`function(*values)` for the user, in a copy of the context: see `told_result`."""
-    return told(copy_context().run(_hearing, function, values, params))
+    try:
+        result = copy_context().run(_hearing, function, values, params)
+    except BaseException:
+        forget()
+        raise
+    return told(result)
 
 
 def _hearing(function: Any, values: list[Any], params: dict[str, Any]) -> Any:
@@ -117,7 +127,9 @@ def told_result(quiet: Callable[..., Any], function: Callable[..., Any], *values
     try:
         result = quiet(function, *values)
     except RuntimeError:
-        if heard:
-            heard_here()
+        forget()
         return aloud(function, list(values))
+    except BaseException:
+        forget()
+        raise
     return told(result)

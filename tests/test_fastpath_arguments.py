@@ -87,6 +87,9 @@ np.sqrt(longs) | longs < 2
 records["f0"] | records["f0"][1] | records["f1"] + 1 | records[1:] | records[::-1]["f0"] | names[1:]
 days[:2] | objects[1:] | m[rows, cols] | m[:, cols] | m[rows] | x[rows] | m[rows, 1] | m[1, cols]
 m[:2][rows > 0] | m[:2, cols][rows - 1]
+np.clip(x, 0, f, out=x) | x.clip(s, 2, out=x) | np.dot(m, m.T, out=np.zeros((3, 3)))
+np.mean(m, axis=0, out=np.zeros(4)) | np.stack([x, x], out=np.zeros((2, 6)))
+np.take(m, [2, 0], axis=1, out=m[:, 1:3]) | m.argmax(axis=0, out=np.zeros(4, int))
 """
 AGAIN = 3
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy
 import pytest
 
+import lazynp
 from lazynp import _quiet
 from lazynp._quiet import aloud, quiet_context, quiet_result, quietly, told_result
+from lazynp.functions._stores import write
 
 
 def _divide(x: Any) -> Any:
@@ -75,6 +77,27 @@ def test_what_the_user_calls_is_told(told: list[list[str]]) -> None:
     assert told_result(quiet, numpy.exp, ONES - 1).tolist() == [1.0, 1.0]
     assert told_result(quiet, numpy.exp, ONES * -1e3).tolist() == [0.0, 0.0]  # an underflow
     assert len(told) == 2
+
+
+def test_after_an_error_nothing_is_left_to_tell(told: list[list[str]]) -> None:
+    """The next operation of the user's would tell of it, at another line."""
+
+    def fails(memory: Any, *_: Any) -> None:
+        _divide(ONES)
+        raise ValueError("afterwards")
+
+    x = lazynp.zeros(2)
+    x[0] = 1.0
+    assert x[0] == 1
+    for call in (
+        lambda: quiet_result(quiet_context(), fails, 1),
+        lambda: told_result(quiet_context(), fails, 1),
+        lambda: aloud(fails, [1]),
+        lambda: write(x, fails),
+    ):
+        with pytest.raises(ValueError, match="afterwards"):
+            call()
+        assert told == [] and _quiet.heard == []
 
 
 def test_a_context_in_use_tells_as_well(told: list[list[str]]) -> None:

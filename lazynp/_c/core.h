@@ -146,6 +146,7 @@ typedef struct {
     int lengths;     /* its arguments bound the size of its result */
     int outer;       /* its result has the product of its operands' sizes */
     int many;        /* see `faster`; or 0 */
+    int into;        /* it may be called with `out` */
     int itself;      /* 1: it returns an array that is its only argument; 2: if NumPy does */
     int raw;         /* its result is Python's */
     int named;       /* `method` names its arguments as `function` does */

@@ -213,6 +213,7 @@ static const struct {
     {"contiguous", offsetof(Front, contiguous)},
     {"anytime", offsetof(Front, anytime)},   {"lengths", offsetof(Front, lengths)},
     {"itself", offsetof(Front, itself)},     {"raw", offsetof(Front, raw)},
+    {"into", offsetof(Front, into)},
     {"outer", offsetof(Front, outer)},       {"typed", offsetof(Front, typed)},
     {"named", offsetof(Front, named)},       {"many", offsetof(Front, many)},
     {"asks", offsetof(Front, asks)},         {"reduces", offsetof(Front, reduces)},

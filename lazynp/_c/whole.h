@@ -4,6 +4,7 @@
 
 #include "derived.h"
 #include "kernels.h"
+#include "storing.h"
 
 /* -- whole functions: `_eager.by_numpy`, `created`; `_reduce` ---------------------------------- */
 
@@ -330,6 +331,58 @@ static int is_large_outer(PyObject *now, PyObject *const *values)
                            (double)(bytes > others ? bytes : others));
 }
 
+/* What NumPy's function gets for an argument beside `out`, whose memory it may show. New. */
+static PyObject *beside_out(PyObject *out, PyObject *x, PyObject *now)
+{
+    int met = 0;
+    return is_array(x) ? second_operand(out, x, now) : argument(x, now, &met, DEEPEST);
+}
+
+/* The call with `out=` an array, in its memory: see `_eager._written`. `at`: its place. Sets `*again` if
+   Python must do it. */
+static PyObject *whole_into(Front *front, PyObject *function, PyObject *const *args, Py_ssize_t n,
+                            PyObject *names, Py_ssize_t at, int *again)
+{
+    Py_ssize_t all = n + PyTuple_GET_SIZE(names), made = 0;
+    PyObject *values[MOST_ARGUMENTS], *out = args[at], *result = NULL, *now;
+    *again = 1;
+    for (Py_ssize_t i = n; i < all; i++)
+        if (i != at && PySet_Contains(front->not_numpys, PyTuple_GET_ITEM(names, i - n)) != 0)
+            return NULL;
+    if (OF(out, Array, _flags) != Py_None || !(now = recorder()))
+        return NULL;
+    int locked = is_eager(now) ? lock(out) : -1;
+    PyArrayObject *target = locked >= 0 ? target_of(out, now) : NULL;
+    if (target && PyArray_NDIM(target)) {
+        while (made < all && (values[made] = args[made] == out ? Py_NewRef(target)
+                                                               : beside_out(out, args[made], now)))
+            made++;
+        if (made == all)
+            result = quiet_named(OF(now, Recorder, quiet), function, values, n, names, again);
+        if (made == all && !result && !*again)
+            *again = forget(); /* Python's call says the same */
+        if (result)
+            spend(now, result);
+    }
+    if (result)
+        *again = result != (PyObject *)target; /* functions of `fft` may ignore it */
+    Py_XDECREF(result);
+    Py_XDECREF(target);
+    while (--made >= 0)
+        Py_DECREF(values[made]);
+    unlock(locked);
+    Py_DECREF(now);
+    return *again || PyErr_Occurred() ? NULL : Py_NewRef(out);
+}
+
+/* NumPy's function or method for this call. Functions may name their arguments otherwise than methods. */
+static PyObject *numpys_for(Front *front, PyObject *const *args, PyObject *names, int *method)
+{
+    *method = front->method != Py_None && is_array(args[0]) &&
+              (!names || front->named || front->function == Py_None);
+    return *method ? front->method : front->function;
+}
+
 static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
@@ -348,9 +401,16 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     for (Py_ssize_t i = 1; front->function == Py_None && i < all; i++)
         if (is_array(args[i]) || is_scalar(args[i]))
             return hand_on(front, args, nargsf, names);
-    for (Py_ssize_t i = 0; i < named; i++)
+    for (Py_ssize_t i = 0; i < named; i++) {
+        if (PyTuple_GET_ITEM(names, i) == the.out && is_array(args[n + i]) && front->into) {
+            int method;
+            PyObject *function = numpys_for(front, args, names, &method);
+            out = function != Py_None ? whole_into(front, function, args, n, names, n + i, &again) : NULL;
+            return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
+        }
         if (PySet_Contains(front->not_numpys, PyTuple_GET_ITEM(names, i)) != 0)
             return hand_on(front, args, nargsf, names);
+    }
     now = recorder();
     if (!now)
         return NULL;
@@ -360,12 +420,11 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
             made++;
         int large = front->outer && is_first(now) && made > 1 && is_large_outer(now, values);
         if (made == all && !large && is_numpys(front, now, met & ~BARE)) {
-            /* functions may name their arguments otherwise than methods */
-            int method = front->method != Py_None && is_array(args[0]) &&
-                         (!names || front->named || front->function == Py_None);
-            int many = method && front->many && is_memory(values[0]) &&
-                       PyArray_SIZE((PyArrayObject *)values[0]) >= front->many;
-            PyObject *function = many ? front->faster : method ? front->method : front->function;
+            int method;
+            PyObject *function = numpys_for(front, args, names, &method);
+            if (method && front->many && is_memory(values[0]) &&
+                PyArray_SIZE((PyArrayObject *)values[0]) >= front->many)
+                function = front->faster;
             result = by_kernel(function, values, n, names);
             if (result)
                 again = 0;

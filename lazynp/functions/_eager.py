@@ -116,9 +116,15 @@ def by_numpy(
             "whole", call, function=undispatched(reference), handle=handle, not_numpys=_NOT_NUMPYS,
             operands=min(before_out, _ANY_NUMBER), method=method or _method_of(reference),
             outer=outer, tuples=kind, itself=itself, named=_method_of(reference) is not None,
+            into=_writes_out(reference),
         )  # fmt: skip
 
     return decorate
+
+
+def _writes_out(reference: Any) -> bool:
+    """Whether NumPy may be given any `out`: accumulations write beyond one that is too small."""
+    return "cum" not in getattr(reference, "__name__", "cum") and reference not in _IGNORING_OUT
 
 
 def _before_out(function: Any) -> int:
@@ -157,7 +163,7 @@ def by_method(
         return in_front(
             "whole", python, method=method, function=function, handle=handle, operands=operands,
             raw=raw, not_numpys=_NOT_NUMPYS.union(without), itself=itself, arrays_only=True,
-            faster=faster, many=many,
+            faster=faster, many=many, into=not raw and _writes_out(method),
         )  # fmt: skip
 
     return decorate
@@ -305,17 +311,15 @@ def done_by_numpy(function: Callable[..., Any], *args: Any) -> Any:
 
 def _written(reference: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> bool:
     """The call, into available memory."""
-    if not getattr(out, "ndim", 1) and "cum" in reference.__name__:
+    if reference in _IGNORING_OUT or not (getattr(out, "ndim", 1) or _writes_out(reference)):
         return False  # NumPy ends the process where `out` has no axis and another dtype
-    if reference in _IGNORING_OUT:
-        return False
     named = {k: _value(v, math.inf) for k, v in kwargs.items() if k != "out"}
     if _Unfit in map(type, named.values()) or not _NOT_NUMPYS.isdisjoint(named):
         return False
     first, rest = args[:1], [_value(a, math.inf) for a in args[1:]]
     if _Unfit in map(type, rest):
         return False
-    return write_into(out, first, lambda *v: reference(v[0], *rest, out=v[-1], **named))
+    return write_into(out, first, lambda *v: reference(*v[:-1], *rest, out=v[-1], **named))
 
 
 def _largest(always: bool = False) -> float:

@@ -20,7 +20,7 @@ from lazynp._avals import on_device
 from lazynp._flush import flush_for_part, host_value
 from lazynp._node import ARGS, CODE, LENT, OP, VALUE, Node, Op, Tracer, aval_of_node, leaf
 from lazynp._ownership import exclusive, has_own_node, owned
-from lazynp._quiet import aloud, told
+from lazynp._quiet import aloud, forget, told
 from lazynp._recorder import local
 from lazynp._steps import Basic, Field
 from lazynp._strides import laid_out, order_of_strides
@@ -44,8 +44,10 @@ def write(target: Array, function: Callable[..., Any], *values: Any) -> bool:
             return False
         try:
             told(local.recorder.quiet(function, memory, *values))
-        except RuntimeError as error:
-            if "context" not in str(error):  # otherwise `quiet` was called from within
+        except BaseException as error:
+            forget()
+            # otherwise `quiet` was called from within
+            if not isinstance(error, RuntimeError) or "context" not in str(error):
                 raise
             aloud(function, [memory, *values])
     return True

@@ -17,7 +17,7 @@ from lazynp._fronts import BUILT, in_front
 from lazynp._memo import Memo
 from lazynp._node import AVAL, OP, VALUE, Node, leaf
 from lazynp._recorder import local, staged
-from lazynp._steps import Bitcast, Imag, NDArray, Real, Reshape, Step, Transpose
+from lazynp._steps import Bitcast, Broadcast, Imag, NDArray, Real, Reshape, Step, Transpose
 from lazynp._strides import layout, writeable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -107,6 +107,8 @@ def view(array: Array, step: Step, *, readonly: bool | str = False) -> Array:
 def _laid_out(node: Node, step: Step) -> Node | None:
     """Take the step by NumPy, in the memory of an available value."""
     value = local.recorder.backend.value(node)
+    if type(step) is Broadcast and isinstance(value, np.generic):
+        value = np.asarray(value)  # its memory may be another's: nobody writes the view
     if type(value) is not np.ndarray:
         return None
     try:

@@ -371,7 +371,8 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
                 f"[original->remapped]: {x.shape}  and requested shape {target}"
             )
         return view(x, Broadcast(target), readonly=True)
-    target = np.broadcast_to(np.broadcast_to(np.False_, x.shape), target).shape  # or its exception
+    like = np.broadcast_to(np.False_, x.shape) if x.shape else np.False_
+    target = np.broadcast_to(like, target).shape  # or its exception
     return view(x, Broadcast(target), readonly=True)
 
 

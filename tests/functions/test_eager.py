@@ -272,6 +272,22 @@ def test_views_write_into_what_had_no_memory_yet(eager: None) -> None:
     assert pending() == 0
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,), (2, 0)])
+def test_broadcast_numbers(shape: tuple[int, ...], eager: None) -> None:
+    """Of an array without axes and of a Scalar: at once, and what is written since is seen."""
+
+    def program(np: Any) -> Any:
+        whole, numbers = np.array(2.5), np.arange(3.0)
+        views = [np.broadcast_to(whole, shape), np.broadcast_to(numbers[1], shape)]
+        if np is not numpy:
+            assert all(v._node[_node.VALUE] is not None for v in views)
+        found = [(v + 1).tolist() for v in views]
+        whole[...], numbers[1] = 7.0, 5.0
+        return found, [(v.tolist(), v.strides, v.flags.writeable, v.sum().item()) for v in views]
+
+    assert program(np) == program(numpy)
+
+
 def test_views_by_scalars(eager: None) -> None:
     """An index with scalars of the program's in it gives a view like any other."""
     x, i = np.array(M), np.array(K)

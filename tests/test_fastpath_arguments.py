@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 import warnings
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -36,6 +37,7 @@ def made(module: Any) -> dict[str, Any]:
         "ints": module.asarray(numpy.array([[1, 2**70], [3, 4]], object)),
         "longs": module.asarray(numpy.array([1.5, 2], numpy.longdouble)),
         "records": module.asarray(numpy.array([(1.5, 2), (3, 4), (5, 6)], "f8, i4")),
+        "recent": deque([x[1], 2, 3.5, x[0]]), "rows_seen": deque([m[0], m[2]], maxlen=2),
         "rows": numpy.array([2, 0]), "cols": numpy.array([3, 1]),  # NumPy's own
     }  # fmt: skip
 
@@ -89,6 +91,11 @@ days[:2] | objects[1:] | m[rows, cols] | m[:, cols] | m[rows] | x[rows] | m[rows
 m[:2][rows > 0] | m[:2, cols][rows - 1]
 np.clip(x, 0, f, out=x) | x.clip(s, 2, out=x) | np.dot(m, m.T, out=np.zeros((3, 3)))
 np.mean(m, axis=0, out=np.zeros(4)) | np.stack([x, x], out=np.zeros((2, 6)))
+np.median(recent) | np.array(recent) | np.asarray(recent, dtype="f4") | np.std(recent)
+np.stack(rows_seen) | np.mean(rows_seen, axis=0) | np.array(rows_seen)
+np.clip(2.5, 0, 1) | np.clip(f, 3.0, None) | np.round(2.567, 2) | np.around(f, 1) | np.mean(3)
+np.where(True, 1, 2) | np.angle(1j) | np.outer(2, 3.5) | np.unpackbits(numpy.uint8(0xF0))
+np.dot(2, 3) | np.repeat(1.5, 3)
 np.take(m, [2, 0], axis=1, out=m[:, 1:3]) | m.argmax(axis=0, out=np.zeros(4, int))
 """
 AGAIN = 3

@@ -34,7 +34,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Array) X(NDArray) X(Subclass) X(same) X(Scalar) X(Recorder) X(Policy) X(Op) X(Entry) X(Aval) X(Basic) X(Field) X(Transpose) X(State)   \
     X(Reshape) \
     X(config) X(local) X(staged) X(avals) X(state) X(eager) X(first) X(viewed) X(lent)                      \
-    X(in_common_order) X(order_of_strides) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal) \
+    X(in_common_order) X(order_of_strides) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(deque) X(internal) \
     X(gives_way) X(heard) X(tell) X(noticed) X(errors) X(warned)
 /* The slots that C reads: class, name. */
 #define SLOTS(X)                                                                                   \

@@ -76,6 +76,15 @@ static PyObject *with_items(PyObject *x, PyObject *(*convert)(PyObject *, const 
 
 static PyObject *argument_in_list(PyObject *x, const Asked *asked);
 
+/* The elements of a deque, of which NumPy makes an array as it does of a list. */
+static PyObject *list_of_deque(PyObject *x)
+{
+    PyObject *list = PySequence_Size(x) <= the.few ? PySequence_List(x) : NULL;
+    if (list && PyList_GET_SIZE(list) > the.few)
+        Py_CLEAR(list);
+    return list;
+}
+
 /* The argument that NumPy gets in place of `x`, new. Sets bits of `*met`. NULL: forward, or an
    error. */
 static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
@@ -209,6 +218,7 @@ static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n, PyObj
         return PyArray_SIZE((PyArrayObject *)x) <= the.filled;
     if (front->anytime) /* they are elements, of which `argument` rejects many; or the only one */
         return PyList_CheckExact(x) || PyTuple_CheckExact(x) || PyRange_Check(x) ||
+               (PyObject *)Py_TYPE(x) == the.deque ||
                is_python_number(x) || is_scalar(x) || aval_of_number(x);
     if (PyList_CheckExact(x))
         return PyList_GET_SIZE(x) > 0;
@@ -312,12 +322,25 @@ static PyObject *whole_result(Front *front, PyObject *result, PyObject *const *v
 
 #define MOST_ARGUMENTS 8
 
-/* Whether NumPy may execute the call now, given what its arguments are made of. */
-static int is_numpys(Front *front, PyObject *now, int met)
+/* An argument of a call, which may be a deque. */
+static PyObject *argument_of(Front *front, PyObject *x, PyObject *now, int *met)
 {
+    if ((PyObject *)Py_TYPE(x) != the.deque || front->raw)
+        return argument(x, now, met, DEEPEST);
+    PyObject *list = list_of_deque(x), *out = list ? argument(list, now, met, DEEPEST) : NULL;
+    Py_XDECREF(list);
+    return out;
+}
+
+/* Whether NumPy may execute the call now, given what its arguments are made of: of numbers alone, if
+   what it makes of them is not large. */
+static int is_numpys(Front *front, PyObject *now, PyObject *const *args, Py_ssize_t n, int met)
+{
+    enum { MOST = 1 << 20 };
     if (!is_eager(now)) /* a new array of host data is there at once, in any mode */
         return front->anytime && !(met & LAZY);
-    return front->creates || met;
+    return front->creates || met ||
+           ((is_python_number(args[0]) || aval_of_number(args[0])) && are_bounded(args, n, MOST));
 }
 
 /* Whether the product of the sizes of two arrays is large. */
@@ -416,10 +439,10 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         return NULL;
     if ((is_eager(now) || front->anytime) &&
         (!front->creates || makes_little(front, args, all, names, now))) {
-        while (made < all && (values[made] = argument(args[made], now, &met, DEEPEST)))
+        while (made < all && (values[made] = argument_of(front, args[made], now, &met)))
             made++;
         int large = front->outer && is_first(now) && made > 1 && is_large_outer(now, values);
-        if (made == all && !large && is_numpys(front, now, met & ~BARE)) {
+        if (made == all && !large && is_numpys(front, now, args, all, met & ~BARE)) {
             int method;
             PyObject *function = numpys_for(front, args, names, &method);
             if (method && front->many && is_memory(values[0]) &&

@@ -4,6 +4,8 @@ call.
 
 from __future__ import annotations
 
+import collections
+
 import numpy as np
 
 from lazynp._array import VIEWED, Array, NDArray, Scalar
@@ -46,6 +48,7 @@ def configure() -> None:
             errors=errors, warned=WARNED,
             avals_by_type=interned.table,
             no_value=np._NoValue,  # type: ignore[attr-defined]
+            deque=collections.deque,
         )  # fmt: skip
         fastpath.take_kernels(
             (np.add, np.maximum, np.minimum, np.logical_or, np.logical_and),

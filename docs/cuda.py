@@ -239,6 +239,7 @@ HOST: dict[str, Example] = {
     "lfilter": (lambda v: filtered(numpy.ones(2), numpy.ones(2), v, effect=False)[0], (V,)),
     "lu_factor": (lambda m: scipy.linalg.lu_factor(m)[0], (M,)),
     "matrix_function": (lambda m: scipy.linalg.expm(m), (M,)),
+    "polar_unitary": (lambda m: scipy.linalg.polar(m)[0], (M,)),
     "schur": (lambda m: scipy.linalg.schur(m)[0], (M,)),
     "schur_rotation": (lambda m: rotation(m, m, turned=False, effect=False)[0], (M,)),
     "scipy_special": (lambda v: scipy.special.jv(0.5, v), (V,)),

@@ -143,9 +143,9 @@ class Whole(Place):
     @property
     def cell_contents(self) -> Any:
         table = table_of(self.of)
-        wide = table is not None and table[0].dtype in _WIDE  # they hold what Python's numbers are
-        if wide and session.strict is None:
-            self.weak &= table[1]  # as a variable that is Python's number on one path only
+        # they hold what Python's numbers are: as a variable that is Python's on one path only
+        if table is not None and table[0].dtype in _WIDE and session.strict is None:
+            self.weak &= table[1]
         elif table is None or table[1] is not self.weak:
             raise CannotStage(f"line {self.line}: a list holds numbers of other types at times")
         return table[0]

@@ -2,9 +2,9 @@
 
 #pragma once
 
+#include "gather.h"
 #include "handles.h"
 #include "hosts.h"
-#include "kernels.h"
 #include "present.h"
 #include "scalars.h"
 #include "tangents.h"

@@ -165,20 +165,19 @@ PUT_TRUE(put_true_1, uint8_t)
     default: name##_1(__VA_ARGS__);                                                                \
     }
 
-/* `x[index]` as NumPy makes it, new. */
-static PyObject *item_of(PyObject *x, PyObject *index)
+/* `x[mask]` of one shape, new; NULL without an error: NumPy must do it. */
+static PyObject *taken(PyArrayObject *x, PyArrayObject *mask)
 {
-    PyArrayObject *memory = (PyArrayObject *)x, *mask = (PyArrayObject *)index;
-    if (!is_mask(index) || !is_plain_memory(x) || !PyArray_SAMESHAPE(memory, mask) ||
-        PyArray_SIZE(mask) < FEWEST)
-        return PyObject_GetItem(x, index);
+    npy_intp n = PyArray_SIZE(mask);
+    if (n < FEWEST)
+        return NULL;
     const npy_bool *bools = PyArray_DATA(mask);
-    npy_intp n = PyArray_SIZE(mask), count = count_true(bools, n);
-    PyObject *out = new_memory(PyArray_TYPE(memory), 1, &count);
+    npy_intp count = count_true(bools, n);
+    PyObject *out = new_memory(PyArray_TYPE(x), 1, &count);
     if (!out)
         return NULL;
-    void *from = PyArray_DATA(memory), *to = PyArray_DATA((PyArrayObject *)out);
-    BY_SIZE(PyArray_ITEMSIZE(memory), take_true, from, bools, n, to, count)
+    void *from = PyArray_DATA(x), *to = PyArray_DATA((PyArrayObject *)out);
+    BY_SIZE(PyArray_ITEMSIZE(x), take_true, from, bools, n, to, count)
     return out;
 }
 
@@ -201,26 +200,23 @@ static int bytes_of_number(PyObject *x, int type, Number *number)
     return is_number_of(x, type) && take_number(x, type, number);
 }
 
-/* `x[index] = value` by NumPy: 0, or -1 with an error. */
-static int set_item(PyObject *x, PyObject *index, PyObject *value)
+/* `x[mask] = value` of one shape; whether that was done. */
+static int put_true(PyArrayObject *x, PyArrayObject *mask, PyObject *value)
 {
-    PyArrayObject *memory = (PyArrayObject *)x, *mask = (PyArrayObject *)index;
     PyArrayObject *given = (PyArrayObject *)value;
     Number number;
-    if (!is_mask(index) || !is_plain_memory(x) || !PyArray_ISWRITEABLE(memory) ||
-        !PyArray_SAMESHAPE(memory, mask) || PyArray_SIZE(mask) < FEWEST || mask == memory)
-        return PyObject_SetItem(x, index, value);
-    int many = is_plain_memory(value) && PyArray_NDIM(given) == 1 &&
-               PyArray_TYPE(given) == PyArray_TYPE(memory) &&
-               PyArray_SIZE(given) == count_true(PyArray_DATA(mask), PyArray_SIZE(mask)) &&
-               may_be_written(memory, given);
-    if ((!many && (is_memory(value) || !bytes_of_number(value, PyArray_TYPE(memory), &number))) ||
-        !may_be_written(memory, mask))
-        return PyObject_SetItem(x, index, value);
-    void *values = many ? PyArray_DATA(given) : &number, *to = PyArray_DATA(memory);
     const npy_bool *bools = PyArray_DATA(mask);
-    BY_SIZE(PyArray_ITEMSIZE(memory), put_true, to, bools, PyArray_SIZE(mask), values, many)
-    return 0;
+    npy_intp n = PyArray_SIZE(mask);
+    if (n < FEWEST || mask == x || !may_be_written(x, mask))
+        return 0;
+    int many = is_plain_memory(value) && PyArray_NDIM(given) == 1 &&
+               PyArray_TYPE(given) == PyArray_TYPE(x) && PyArray_SIZE(given) == count_true(bools, n) &&
+               may_be_written(x, given);
+    if (!many && (is_memory(value) || !bytes_of_number(value, PyArray_TYPE(x), &number)))
+        return 0;
+    void *values = many ? PyArray_DATA(given) : &number, *to = PyArray_DATA(x);
+    BY_SIZE(PyArray_ITEMSIZE(x), put_true, to, bools, n, values, many)
+    return 1;
 }
 
 /* -- where ------------------------------------------------------------------------------------- */

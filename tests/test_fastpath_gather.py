@@ -89,7 +89,7 @@ def test_set(shape: tuple[int, ...]) -> None:
             check(stored, x, k.astype("i"), rows.astype("d") if dtype in "iqefd" else rows)
         x = made(shape, "d")
         for k in indices(shape[0], 8)[:5]:
-            check(stored, x, k, lambda x, n=len(k): (x[: n % 5] * 2)[:1])
+            check(stored, x, k, lambda x: (x[:2] * 2)[:1])
             check(stored, x, k, lambda x, k=k: x[k])
             check(stored, x, k, lambda x: x[::-1][:1])
 

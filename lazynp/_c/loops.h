@@ -49,8 +49,8 @@ static inline int kind_of(PyObject *known, PyObject *other)
     return known == (PyObject *)&PyFloat_Type ? OF_FLOAT : OF_INT;
 }
 
-/* Functions of real numbers whose results are exact or correctly rounded, zeros and NaNs included.
-   The others' vectors and scalars may differ, so the order of a walk shows in their results. */
+/* Functions of real numbers whose results are exact or correctly rounded, zeros and NaNs included. The
+   others' vectors and scalars may differ, so the order of a walk shows in their results. */
 static const char *ROUNDED[] = {
     "absolute", "add", "bitwise_and", "bitwise_or", "bitwise_xor", "ceil", "divide", "equal",
     "fabs", "floor", "greater", "greater_equal", "invert", "isfinite", "isinf", "isnan",
@@ -61,8 +61,12 @@ static const char *ROUNDED[] = {
 
 static int is_rounded(const char *name, int type)
 {
-    if (PyTypeNum_ISCOMPLEX(type) || type == NPY_HALF)
+    if (PyTypeNum_ISCOMPLEX(type))
+        return !strcmp(name, "add") || !strcmp(name, "subtract") || !strcmp(name, "negative");
+    if (type == NPY_HALF)
         return 0;
+    if (!strcmp(name, "maximum") || !strcmp(name, "minimum")) /* of floats, zeros may have either sign */
+        return PyTypeNum_ISINTEGER(type);
     for (size_t i = 0; i < sizeof(ROUNDED) / sizeof(ROUNDED[0]); i++)
         if (!strcmp(ROUNDED[i], name))
             return 1;
@@ -205,9 +209,37 @@ static int walk_axes(Walk *walk, PyObject *const *values, Py_ssize_t n, int type
     return walk->ndim && size <= LOOPED;
 }
 
+/* Drop axes of one element, and make one of two that follow each other in all arrays, as NumPy's
+   iterator does: its inner loops are as long. */
+static void merge_axes(Walk *walk)
+{
+    int last = walk->ndim - 1;
+    for (int axis = last - 1; axis >= 0; axis--) {
+        int single = walk->dims[axis] == 1, follows = 1;
+        for (int which = 0; which < OPERANDS; which++)
+            follows = follows && walk->strides[axis][which] ==
+                                     walk->strides[axis + 1][which] * walk->dims[axis + 1];
+        if (!single && !follows && walk->dims[axis + 1] != 1)
+            continue;
+        if (!single) {
+            if (walk->dims[axis + 1] == 1)
+                memcpy(walk->strides[axis + 1], walk->strides[axis], sizeof walk->strides[axis]);
+            walk->dims[axis + 1] *= walk->dims[axis];
+        }
+        for (int to = axis; to < last; to++) {
+            walk->dims[to] = walk->dims[to + 1];
+            memcpy(walk->strides[to], walk->strides[to + 1], sizeof walk->strides[to]);
+        }
+        last--;
+    }
+    walk->ndim = last + 1;
+}
+
 /* Run a loop over the last axis for each place on the others. It may leave an error. */
 static void run_loop(const Loop *found, Walk *walk)
 {
+    if (walk->ndim > 1)
+        merge_axes(walk);
     const Loop it = *found; /* its place may be another's by the time other threads have run */
     npy_intp place[AXES] = {0}, elements = 1;
     int last = walk->ndim - 1, axis;

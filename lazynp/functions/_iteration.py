@@ -423,14 +423,19 @@ def apply_along_axis(
             value = _there(found)  # as it is now: the next call may write into the same array
             results.append(new_array(as_array(found)._read()) if value is None else value)
         if not any([isinstance(r, Array) for r in results]):
-            return to_device(_side_by_side(results, shape, axis))
+            order = _turned(len(shape), results[0].ndim, axis)
+            return in_order(to_device(_side_by_side(results, shape, axis)), _memory(order))
         results = list(map(as_array, results))
         table = _table([_fitting(r, results[0]) for r in results])
     table = shaping.reshape(table, shape=(*shape, *table.shape[1:]))
     n, k = len(shape), table.ndim - len(shape)
     order = _turned(n, k, axis)
-    in_memory = named([order.index(i) for i in range(n + k)])  # NumPy turns its table, too
-    return in_order(shaping.transpose(table, permutation=order), in_memory)
+    return in_order(shaping.transpose(table, permutation=order), _memory(order))
+
+
+def _memory(order: tuple[int, ...]) -> Any:
+    """How the result lies in memory: NumPy turns its table, too."""
+    return named([order.index(i) for i in range(len(order))])
 
 
 def _turned(n: int, k: int, axis: int) -> tuple[int, ...]:

@@ -71,13 +71,16 @@ class Reads:
         return list(found.values())
 
     def _choice(self, read: Eqn, writes: list[Eqn], others: list[Var]) -> Var | None:
-        """A computed index that is known before the read: its own, or else that of a write, or one
-        of the others.
+        """A computed index that is known before the read: its own, or else that of a write. For a
+        small one, also that of a later write, or one of the others: a large one, as stencils have
+        it, would no longer be computed with what needs it.
         """
         place = _index(read)
         if place is not None:
             return read.inputs[place]  # type: ignore[return-value]
         places = [(w, _index(w, _WRITES[w.primitive.name])) for w in writes]
+        few = read.outputs[0].aval.size <= _ELEMENTS
+        places, others = (places, others) if few else (places[:1], [])
         for index in [*(w.inputs[p] for w, p in places if p is not None), *others]:
             needed: dict[int, Eqn] = {}
             if index in self.makers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -125,6 +126,32 @@ def test_masks_of_rows(shape: tuple[int, ...]) -> None:
             for value in (1, 2.5, float("inf"), rows, rows[:1], rows[:, :1] if x.ndim > 1 else 0):
                 check(stored, x, mask, value)
             check(lambda np, x, m: stored(np, x, m, x[m])[0], x, mask)
+
+
+def test_threads_that_write_other_elements() -> None:
+    """Long kernels run without the interpreter's lock. Each writes only what its mask names."""
+    x, rows = np.zeros(20_000), np.zeros((20_000, 3))
+    of_threads = [numpy.arange(20_000) % 3 == k for k in range(3)]
+    failed: list[Exception] = []
+
+    def run(k: int) -> None:
+        try:
+            mask, places = np.array(of_threads[k]), np.array(numpy.flatnonzero(of_threads[k]))
+            for step in range(40):
+                x[mask] = k + step
+                rows[mask] = rows[mask] + 1.0
+                rows[places] += 1.0
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failed
+    assert x.tolist() == [k % 3 + 39.0 for k in range(20_000)]
+    assert (numpy.asarray(rows) == 80.0).all()
 
 
 @given(data=st.data())

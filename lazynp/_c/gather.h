@@ -142,12 +142,15 @@ static PyObject *gathered(PyArrayObject *x, PyObject *index)
         return NULL;
     npy_intp bytes = rows.width * PyArray_ITEMSIZE(x);
     char *to = PyArray_BYTES((PyArrayObject *)out);
+    const char *at = PyArray_BYTES(x);
     int exist = 1;
+    BEGIN_LONG(PyArray_SIZE((PyArrayObject *)out))
     for (npy_intp from = 0; exist && from < rows.count; from += PLACES) {
         npy_intp n = rows.count - from < PLACES ? rows.count - from : PLACES;
         exist = find_places(&rows, from, n, places);
-        get_rows(PyArray_BYTES(x), places, n, to + from * bytes, bytes);
+        get_rows(at, places, n, to + from * bytes, bytes);
     }
+    END_LONG
     if (!exist)
         Py_CLEAR(out);
     return out;
@@ -197,17 +200,32 @@ static int scattered(PyArrayObject *x, PyObject *index, PyObject *value)
     if (many ? !are_values(x, &rows, value)
              : !bytes_of_number(value, type, &number) || !fill_row(row, sizeof row, &number, size, rows.width))
         return 0;
-    if (!all_exist(&rows))
-        return 0;
     const char *values = many ? PyArray_BYTES((PyArrayObject *)value) : row;
+    char *at = PyArray_BYTES(x);
     npy_intp step = many ? bytes : 0;
-    for (npy_intp from = 0; from < rows.count; from += PLACES) {
+    BEGIN_LONG(rows.count * rows.width)
+    int exist = all_exist(&rows);
+    for (npy_intp from = 0; exist && from < rows.count; from += PLACES) {
         npy_intp n = rows.count - from < PLACES ? rows.count - from : PLACES;
-        if (!find_places(&rows, from, n, places))
-            return 0; /* another thread writes the indices meanwhile */
-        set_rows(PyArray_BYTES(x), places, n, values + from * step, bytes, step);
+        exist = find_places(&rows, from, n, places); /* another thread may change them meanwhile */
+        if (exist)
+            set_rows(at, places, n, values + from * step, bytes, step);
     }
-    return 1;
+    END_LONG
+    return exist;
+}
+
+/* The next places, from `*i` on, where the mask is true; at most so many. Returns how many. */
+static npy_intp places_of_true(const npy_bool *mask, npy_intp *i, npy_intp n, npy_intp most,
+                               npy_intp *places)
+{
+    npy_intp k = 0, at = *i;
+    most = most < PLACES ? most : PLACES;
+    for (; at < n && k < most; at++)
+        if (mask[at])
+            places[k++] = at;
+    *i = at;
+    return k;
 }
 
 /* `x[mask]` of rows, new; NULL without an error: NumPy must do it. */
@@ -224,14 +242,14 @@ static PyObject *rows_by_mask(PyArrayObject *x, PyArrayObject *mask)
     if (!out)
         return NULL;
     char *to = PyArray_BYTES((PyArrayObject *)out);
+    const char *at = PyArray_BYTES(x);
+    BEGIN_LONG(PyArray_SIZE(x))
     for (npy_intp i = 0; i < n && found < count;) {
-        npy_intp k = 0;
-        for (; i < n && k < PLACES && found + k < count; i++)
-            if (bools[i])
-                places[k++] = i;
-        get_rows(PyArray_BYTES(x), places, k, to + found * bytes, bytes);
+        npy_intp k = places_of_true(bools, &i, n, count - found, places);
+        get_rows(at, places, k, to + found * bytes, bytes);
         found += k;
     }
+    END_LONG
     return out;
 }
 
@@ -259,14 +277,14 @@ static int put_rows(PyArrayObject *x, PyArrayObject *mask, PyObject *value)
         return 0;
     npy_intp bytes = width * size, step = many ? bytes : 0;
     const char *values = many ? PyArray_BYTES(given) : row;
+    char *at = PyArray_BYTES(x);
+    BEGIN_LONG(PyArray_SIZE(x))
     for (npy_intp i = 0; i < n && done < count;) {
-        npy_intp k = 0;
-        for (; i < n && k < PLACES && done + k < count; i++)
-            if (bools[i])
-                places[k++] = i;
-        set_rows(PyArray_BYTES(x), places, k, values + done * step, bytes, step);
+        npy_intp k = places_of_true(bools, &i, n, count - done, places);
+        set_rows(at, places, k, values + done * step, bytes, step);
         done += k;
     }
+    END_LONG
     return 1;
 }
 

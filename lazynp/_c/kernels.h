@@ -128,11 +128,13 @@ TAKE_TRUE(take_true_1, uint8_t)
 /* Write where the mask is true, and nowhere else, as other threads may write there: one value, or,
    with a step, one after the other. */
 #define PUT_TRUE(name, type)                                                                       \
-    static void name(type *x, const npy_bool *mask, npy_intp n, const type *values, int step)      \
+    static void name(type *x, const npy_bool *mask, npy_intp n, const type *values, npy_intp many) \
     {                                                                                              \
-        npy_intp i = next_true(mask, 0, n);                                                        \
+        const type *end = values + many; /* another thread may change the mask meanwhile */        \
+        npy_intp i = next_true(mask, 0, n), step = many != 0;                                      \
         type one = step ? 0 : *values;                                                             \
-        for (; i + BLOCK <= n; i = next_true(mask, i + BLOCK, n)) {                                \
+        for (; i + BLOCK <= n && (!step || end - values >= BLOCK);                                 \
+             i = next_true(mask, i + BLOCK, n)) {                                                  \
             if (eight_bools(mask + i) == ALL_TRUE) {                                               \
                 for (int k = 0; k < BLOCK; k++)                                                    \
                     x[i + k] = step ? values[k] : one;                                             \
@@ -141,15 +143,18 @@ TAKE_TRUE(take_true_1, uint8_t)
             }                                                                                      \
             for (int k = 0; k < BLOCK; k++)                                                        \
                 if (mask[i + k]) {                                                                 \
-                    x[i + k] = *values;                                                            \
+                    x[i + k] = step ? *values : one;                                               \
                     values += step;                                                                \
                 }                                                                                  \
         }                                                                                          \
-        for (; i < n; i++)                                                                         \
+        while (i < n && (!step || values < end)) {                                                 \
             if (mask[i]) {                                                                         \
-                x[i] = *values;                                                                    \
+                x[i] = step ? *values : one;                                                       \
                 values += step;                                                                    \
             }                                                                                      \
+            if (++i % BLOCK == 0)                                                                  \
+                i = next_true(mask, i, n);                                                         \
+        }                                                                                          \
     }
 
 PUT_TRUE(put_true_8, uint64_t)
@@ -177,7 +182,9 @@ static PyObject *taken(PyArrayObject *x, PyArrayObject *mask)
     if (!out)
         return NULL;
     void *from = PyArray_DATA(x), *to = PyArray_DATA((PyArrayObject *)out);
+    BEGIN_LONG(n)
     BY_SIZE(PyArray_ITEMSIZE(x), take_true, from, bools, n, to, count)
+    END_LONG
     return out;
 }
 
@@ -209,13 +216,17 @@ static int put_true(PyArrayObject *x, PyArrayObject *mask, PyObject *value)
     npy_intp n = PyArray_SIZE(mask);
     if (n < FEWEST || mask == x || !may_be_written(x, mask))
         return 0;
-    int many = is_plain_memory(value) && PyArray_NDIM(given) == 1 &&
-               PyArray_TYPE(given) == PyArray_TYPE(x) && PyArray_SIZE(given) == count_true(bools, n) &&
-               may_be_written(x, given);
-    if (!many && (is_memory(value) || !bytes_of_number(value, PyArray_TYPE(x), &number)))
+    npy_intp many = is_plain_memory(value) && PyArray_NDIM(given) == 1 &&
+                            PyArray_TYPE(given) == PyArray_TYPE(x) && may_be_written(x, given)
+                        ? PyArray_SIZE(given)
+                        : 0;
+    if (many ? many != count_true(bools, n)
+             : is_memory(value) || !bytes_of_number(value, PyArray_TYPE(x), &number))
         return 0;
     void *values = many ? PyArray_DATA(given) : &number, *to = PyArray_DATA(x);
+    BEGIN_LONG(n)
     BY_SIZE(PyArray_ITEMSIZE(x), put_true, to, bools, n, values, many)
+    END_LONG
     return 1;
 }
 

@@ -18,7 +18,9 @@
 #endif
 
 enum { WHOLE = NPY_SIZEOF_LONG == 8 ? NPY_LONG : NPY_NOTYPE }; /* int64, in which NumPy adds up */
-enum { SHORT_ROW = 16, FEWEST = 32, BLOCK = 8 }; /* elements */
+/* Elements: of a row whose extremes NumPy finds slowly; of the longest one that it does not add up by
+   halves; of the smallest array that a kernel takes; of a part of a mask. */
+enum { SHORT_ROW = 16, ROW = 128, FEWEST = 32, BLOCK = 8 };
 
 /* Numbers in C order, of a size that the kernels know. */
 static int is_plain_memory(PyObject *x)
@@ -329,10 +331,11 @@ static PyObject *where_kernel(PyObject *const *args, Py_ssize_t n, PyObject *nam
         type sum = x[0];                                                                           \
         if (width >= 8) {                                                                          \
             type r[8];                                                                             \
-            for (j = 0; j < 8; j++)                                                                \
-                r[j] = width == 16 ? x[j] + x[8 + j] : x[j];                                       \
+            memcpy(r, x, sizeof r);                                                                \
+            for (j = 8; j + 8 <= width; j += 8)                                                    \
+                for (int k = 0; k < 8; k++)                                                        \
+                    r[k] += x[j + k];                                                              \
             sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));               \
-            j = width == 16 ? 16 : 8;                                                              \
         }                                                                                          \
         for (; j < width; j++)                                                                     \
             sum += x[j];                                                                           \
@@ -356,7 +359,7 @@ static PyObject *where_kernel(PyObject *const *args, Py_ssize_t n, PyObject *nam
                                                  int width, type zero)                             \
     {                                                                                              \
         NO_CONTRACTION                                                                             \
-        type squares[SHORT_ROW];                                                                   \
+        type squares[ROW];                                                                         \
         for (npy_intp i = 0; i < rows; i++, x += width) {                                          \
             for (int j = 0; j < width; j++)                                                        \
                 squares[j] = x[j] * x[j];                                                          \
@@ -414,13 +417,13 @@ static int which_axis(PyArrayObject *x, PyObject *axis)
 }
 
 /* Whether the last axis of numbers is short, and there are many rows. */
-static int has_short_rows(PyObject *x)
+static int has_short_rows(PyObject *x, int most)
 {
     PyArrayObject *memory = (PyArrayObject *)x;
     npy_intp width = is_plain_memory(x) && PyArray_NDIM(memory) > 1
                          ? PyArray_DIM(memory, PyArray_NDIM(memory) - 1)
                          : 0; /* a single column is one long row to NumPy */
-    return width > 1 && width <= SHORT_ROW && PyArray_SIZE(memory) >= FEWEST;
+    return width > 1 && width <= most && PyArray_SIZE(memory) >= FEWEST;
 }
 
 /* A new array for a reduction along this axis. */
@@ -483,11 +486,11 @@ static void reduce_floats(int kind, int last, const float *x, float *out, npy_in
 static PyObject *short_sums(int kind, PyObject *given, PyObject *axis, int keeps)
 {
     PyArrayObject *x = (PyArrayObject *)given;
-    if (!has_short_rows(given))
+    if (!has_short_rows(given, ROW))
         return NULL;
     int last = which_axis(x, axis), type = PyArray_TYPE(x);
     int is_known = type == NPY_DOUBLE || type == NPY_FLOAT || (type == WHOLE && kind == SUMS);
-    if (last < 0 || !is_known || (kind == NORMS && !last))
+    if (last < 0 || !is_known || (!last && (kind == NORMS || !has_short_rows(given, SHORT_ROW))))
         return NULL;
     numpys_zero(); /* asks NumPy the first time */
     PyObject *out = PyErr_Occurred() ? NULL : reduced_memory(x, last, keeps);
@@ -549,7 +552,7 @@ ROW_EXTREMES(row_min_byte, npy_ubyte, <)
 static PyObject *short_extremes(int is_max, int of_bools, PyObject *given, PyObject *axis, int keeps)
 {
     PyArrayObject *x = (PyArrayObject *)given;
-    if (!has_short_rows(given) || which_axis(x, axis) != 1)
+    if (!has_short_rows(given, SHORT_ROW) || which_axis(x, axis) != 1)
         return NULL;
     int type = PyArray_TYPE(x), sure;
     if (of_bools ? type != NPY_BOOL

@@ -15,7 +15,7 @@ from lazynp._extents import known_empty
 from lazynp._flush import host_value
 from lazynp._sizes import is_size
 from lazynp._values import knowable
-from lazynp.functions import indexing, manipulation, sorting, ufuncs
+from lazynp.functions import _distinct, indexing, manipulation, sorting, ufuncs
 from lazynp.functions._checks import asking
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
@@ -63,7 +63,7 @@ class UniqueInverseResult(NamedTuple):
 # -- unique ----------------------------------------------------------------------------------------
 
 
-@by_numpy(np.unique, always=True)
+@by_numpy(_distinct.unique, always=True)
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -261,7 +261,7 @@ def _joined(x: Any, y: Any) -> Array:
     return shaping.concatenate(plain(cast(a, dtype)), plain(cast(b, dtype)), axis=0)
 
 
-@by_numpy(np.intersect1d, always=True)
+@by_numpy(_distinct.intersect1d, always=True)
 @_shaped_by_data
 def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
@@ -292,7 +292,7 @@ def intersect1d(
     return common, in_x, in_y
 
 
-@by_numpy(np.union1d, always=True)
+@by_numpy(_distinct.union1d, always=True)
 @_shaped_by_data
 def union1d(ar1: Any, ar2: Any) -> Any:
     """See `numpy.union1d`."""
@@ -302,7 +302,7 @@ def union1d(ar1: Any, ar2: Any) -> Any:
     return unique(_joined(x, y))
 
 
-@by_numpy(np.setdiff1d, always=True)
+@by_numpy(_distinct.setdiff1d, always=True)
 @_shaped_by_data
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """See `numpy.setdiff1d`."""
@@ -313,7 +313,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     return getitem(x, isin(x, y, invert=True))
 
 
-@by_numpy(np.setxor1d, always=True)
+@by_numpy(_distinct.setxor1d, always=True)
 @_shaped_by_data
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """See `numpy.setxor1d`."""

@@ -139,3 +139,24 @@ def test_any_sets(left: list[int], right: list[int], dtype: str) -> None:
     check("np.unique(x, True, True, True)", data, exact=True)
     for name in ("intersect1d", "union1d", "setdiff1d", "setxor1d", "isin"):
         check(f"np.{name}(x, y)", data, exact=True)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u8", "i2", "u1", "f8", "?"])
+def test_many_elements(dtype: str) -> None:
+    """NumPy's hash table would be slow for some of them."""
+    rng = np.random.default_rng(3)
+    for n in (255, 257, 1000):
+        for most in (2, 50, 10**6):
+            x, y = (rng.integers(0, most, k).astype(dtype) for k in (n, n + 3))
+            data = {"x": x, "y": y, "g": x.reshape(1, -1), "e": x[:0]}
+            check("np.unique(x)", data, exact=True)
+            check("np.unique(g)", data, exact=True)
+            check("np.unique(x[::-1])", data, exact=True)
+            check("np.unique(x, return_counts=True)", data, exact=True)
+            check("np.unique(g, axis=0)", data, exact=True)
+            for name in ("intersect1d", "union1d", "setdiff1d", "setxor1d"):
+                check(f"np.{name}(x, y)", data, exact=True)
+                check(f"np.{name}(x, g)", data, exact=True)
+                check(f"np.{name}(x, e)", data, exact=True)
+                check(f"np.{name}(x, y.astype('i8'))", data, exact=True)
+    check("np.setdiff1d(x, y, True)", {"x": rng.permutation(999), "y": np.arange(300)}, exact=True)

@@ -36,20 +36,30 @@ def background(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def held() -> Iterator[Any]:
-    """Nothing is compiled until `held()` is called, which waits for all that has begun."""
+class Held:
+    """Nothing is compiled until this is called, which waits for all that has begun."""
 
-    def let_go() -> None:
-        if _background._one.locked():
+    def __init__(self) -> None:
+        self.again()
+
+    def again(self) -> None:
+        _background._one.acquire()
+        self.has_lock = True
+
+    def __call__(self) -> None:
+        if self.has_lock:  # else, a thread that compiles may have it
+            self.has_lock = False
             _background._one.release()
         for work in list(_background._works.values()):
             assert work._running.acquire(timeout=60)
             work._running.release()
 
-    _background._one.acquire()
-    yield let_go
-    let_go()
+
+@pytest.fixture
+def held() -> Iterator[Held]:
+    holds = Held()
+    yield holds
+    holds()
 
 
 # -- waiting ---------------------------------------------------------------------------------------
@@ -195,7 +205,7 @@ def test_a_call_with_other_numbers_goes_on_by_numpy_until_its_program_is_there(h
         assert float(jitted(r, 0.3, 20_000)) == logistic(r, 0.3, 20_000)
         if k == 1:
             held()
-            _background._one.acquire()  # the next program waits again
+            held.again()  # the next program waits
 
 
 def relaxed(u: Any, count: int, by: float) -> Any:

@@ -472,6 +472,22 @@ static int are_small_values(Front *front, PyObject *now, const Operand *them, Py
                           (double)(bytes > others ? bytes : others));
 }
 
+/* Whether an operand or the result may have more elements than other threads wait for. */
+static int may_be_long(const Operand *them, Py_ssize_t n)
+{
+    double size = 1;
+    PyArrayObject *before = NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyArrayObject *memory = (PyArrayObject *)them[i].value;
+        if (!memory || !is_memory((PyObject *)memory) ||
+            (before && PyArray_SAMESHAPE(before, memory)))
+            continue;
+        size *= (double)PyArray_SIZE(memory);
+        before = memory;
+    }
+    return size > HELD;
+}
+
 /* The memory of the operand that is a temporary, if its result has this aval (NULL: any may have it);
    else NULL. Borrowed. */
 static PyArrayObject *memory_for(PyObject *temporary, PyObject *const *xs, const Operand *them,
@@ -541,6 +557,7 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
     if (eager && front->arrays_only)
         out = product(front, them, now);
     else if (eager && !is_part &&
+             (first || !may_be_long(them, n) || are_small_values(front, now, them, n)) &&
              (out = looped(front, them, n, order ? NULL : memory_for(temporary, xs, them, n, NULL))))
         spend(now, PyList_GET_ITEM(OF(out, Array, _node), VALUE));
     if (out) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -104,10 +105,15 @@ def view(array: Array, step: Step, *, readonly: bool | str = False) -> Array:
     return made
 
 
+_REPEATS = 1 << 20  # more of one number are recorded: NumPy would need memory for them
+
+
 def _laid_out(node: Node, step: Step) -> Node | None:
     """Take the step by NumPy, in the memory of an available value."""
     value = local.recorder.backend.value(node)
     if type(step) is Broadcast and isinstance(value, np.generic):
+        if math.prod(step.shape) > _REPEATS:
+            return None
         value = np.asarray(value)  # its memory may be another's: nobody writes the view
     if type(value) is not np.ndarray:
         return None

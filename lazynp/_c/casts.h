@@ -100,17 +100,12 @@ static PyArrayObject *by_cast_loop(const Loop *found, PyObject *const *values, P
         !like || PyArray_SIZE(like) > LOOPED)
         return NULL;
     npy_intp n = PyArray_SIZE(like);
-    int is_taken = into && can_take(into, &it, PyArray_NDIM(like), PyArray_DIMS(like), 1);
-    PyArrayObject *out =
-        is_taken ? (PyArrayObject *)Py_NewRef(into)
-                 : (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(it.out),
-                                                         PyArray_NDIM(like), PyArray_DIMS(like), NULL,
-                                                         NULL, 0, NULL);
+    PyArrayObject *out = memory_of_result(into, &it, PyArray_NDIM(like), PyArray_DIMS(like), 1);
     if (!out)
         return NULL;
     char *to = PyArray_BYTES(out);
     npy_intp size = PyArray_ITEMSIZE(out);
-    PyThreadState *state = n > HELD ? PyEval_SaveThread() : NULL;
+    BEGIN_LONG(n)
     before_loop(&it);
     for (npy_intp i = 0; i < n; i += CAST_BLOCK) {
         double blocks[2][CAST_BLOCK];
@@ -127,8 +122,7 @@ static PyArrayObject *by_cast_loop(const Loop *found, PyObject *const *values, P
         }
         it.loop(at, &count, strides, it.data);
     }
-    if (state)
-        PyEval_RestoreThread(state);
+    END_LONG
     if (after_loop(&it) < 0)
         Py_CLEAR(out);
     return out;

@@ -132,7 +132,7 @@ typedef struct {
                          of x ** y, NumPy's square, and of x **= y, its operator */
     union {
         PyObject *tuples; /* for `whole`, the class of tuples that it returns; else None */
-        PyObject *faster; /* for `whole`, what to call instead of `method` from `many` elements on */
+        PyObject *faster; /* for `whole`, what to call instead from `many` elements on */
     };
     int operands;    /* their number; for `whole`, the maximum */
     int depth;       /* number of Python frames from the caller's up to the user's, at least 1 */

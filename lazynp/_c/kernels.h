@@ -17,6 +17,13 @@
 #define FOR_WIDE
 #endif
 
+/* The same code for what the compiler knows, and for the rest. */
+#ifdef __GNUC__
+#define INLINED inline __attribute__((always_inline))
+#else
+#define INLINED inline
+#endif
+
 enum { WHOLE = NPY_SIZEOF_LONG == 8 ? NPY_LONG : NPY_NOTYPE }; /* int64, in which NumPy adds up */
 /* Elements: of a row whose extremes NumPy finds slowly; of the longest one that it does not add up by
    halves; of the smallest array that a kernel takes; of a part of a mask. */
@@ -36,16 +43,17 @@ static int is_mask(PyObject *x)
     return is_plain_memory(x) && PyArray_TYPE((PyArrayObject *)x) == NPY_BOOL;
 }
 
-static PyObject *new_memory(int type, int ndim, const npy_intp *dims)
-{
-    return PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type), ndim, dims, NULL, NULL, 0, NULL);
-}
-
-/* Without the interpreter's lock, where that takes long. */
-#define BEGIN_LONG(elements) PyThreadState *state_ = (elements) > HELD ? PyEval_SaveThread() : NULL;
-#define END_LONG                                                                                   \
-    if (state_)                                                                                    \
-        PyEval_RestoreThread(state_);
+/* A function for the elements of each size, and a call of one of them. */
+#define OF_SIZES(define, name)                                                                     \
+    define(name##_8, uint64_t) define(name##_4, uint32_t) define(name##_2, uint16_t)               \
+        define(name##_1, uint8_t)
+#define BY_SIZE(size, name, ...)                                                                   \
+    switch (size) {                                                                                \
+    case 8: name##_8(__VA_ARGS__); break;                                                          \
+    case 4: name##_4(__VA_ARGS__); break;                                                          \
+    case 2: name##_2(__VA_ARGS__); break;                                                          \
+    default: name##_1(__VA_ARGS__);                                                                \
+    }
 
 /* -- masks ------------------------------------------------------------------------------------- */
 
@@ -88,6 +96,14 @@ static inline npy_intp next_true(const npy_bool *mask, npy_intp i, npy_intp n)
 
 static const uint64_t ALL_TRUE = 0x0101010101010101u;
 
+/* Where the eights of true ones end that begin here, at `most` at the latest. */
+static inline npy_intp end_of_true(const npy_bool *mask, npy_intp i, npy_intp most)
+{
+    while (i + BLOCK <= most && eight_bools(mask + i) == ALL_TRUE)
+        i += BLOCK;
+    return i;
+}
+
 /* The elements where the mask is true; there are `count`. */
 #define TAKE_TRUE(name, type)                                                                      \
     static void name(const type *x, const npy_bool *mask, npy_intp n, type *out, npy_intp count)   \
@@ -95,10 +111,8 @@ static const uint64_t ALL_TRUE = 0x0101010101010101u;
         int is_regular = count < n / 16 || count > n - n / 16; /* most branches are foreseen */    \
         npy_intp i = next_true(mask, 0, n), j = 0;                                                 \
         for (; j + BLOCK <= count && i + BLOCK <= n; i = next_true(mask, i + BLOCK, n)) {          \
-            if (eight_bools(mask + i) == ALL_TRUE) {                                               \
-                npy_intp end = i + BLOCK, most = n - i < count - j ? n : i + count - j;            \
-                while (end + BLOCK <= most && eight_bools(mask + end) == ALL_TRUE)                 \
-                    end += BLOCK;                                                                  \
+            npy_intp end = end_of_true(mask, i, n - i < count - j ? n : i + count - j);            \
+            if (end > i) {                                                                         \
                 memcpy(out + j, x + i, (end - i) * sizeof *out);                                   \
                 j += end - i;                                                                      \
                 i = end - BLOCK;                                                                   \
@@ -122,25 +136,27 @@ static const uint64_t ALL_TRUE = 0x0101010101010101u;
         }                                                                                          \
     }
 
-TAKE_TRUE(take_true_8, uint64_t)
-TAKE_TRUE(take_true_4, uint32_t)
-TAKE_TRUE(take_true_2, uint16_t)
-TAKE_TRUE(take_true_1, uint8_t)
+OF_SIZES(TAKE_TRUE, take_true)
 
 /* Write where the mask is true, and nowhere else, as other threads may write there: one value, or,
-   with a step, one after the other. */
+   with a step of 1, `many` values, one after the other. */
 #define PUT_TRUE(name, type)                                                                       \
-    static void name(type *x, const npy_bool *mask, npy_intp n, const type *values, npy_intp many) \
+    static INLINED void name##_by(int step, type *x, const npy_bool *mask, npy_intp n,             \
+                                  const type *values, npy_intp many)                               \
     {                                                                                              \
         const type *end = values + many; /* another thread may change the mask meanwhile */        \
-        npy_intp i = next_true(mask, 0, n), step = many != 0;                                      \
-        type one = step ? 0 : *values;                                                             \
+        type one = *values;                                                                        \
+        npy_intp i = next_true(mask, 0, n);                                                        \
         for (; i + BLOCK <= n && (!step || end - values >= BLOCK);                                 \
              i = next_true(mask, i + BLOCK, n)) {                                                  \
-            if (eight_bools(mask + i) == ALL_TRUE) {                                               \
-                for (int k = 0; k < BLOCK; k++)                                                    \
-                    x[i + k] = step ? values[k] : one;                                             \
-                values += BLOCK * step;                                                            \
+            npy_intp stop = end_of_true(mask, i, step && end - values < n - i ? i + (end - values) : n); \
+            if (stop > i) {                                                                        \
+                if (step)                                                                          \
+                    memcpy(x + i, values, (stop - i) * sizeof *x);                                 \
+                for (npy_intp k = i; k < stop && !step; k++)                                       \
+                    x[k] = one;                                                                    \
+                values += step * (stop - i);                                                       \
+                i = stop - BLOCK;                                                                  \
                 continue;                                                                          \
             }                                                                                      \
             for (int k = 0; k < BLOCK; k++)                                                        \
@@ -157,20 +173,16 @@ TAKE_TRUE(take_true_1, uint8_t)
             if (++i % BLOCK == 0)                                                                  \
                 i = next_true(mask, i, n);                                                         \
         }                                                                                          \
+    }                                                                                              \
+    static void name(type *x, const npy_bool *mask, npy_intp n, const type *values, npy_intp many) \
+    {                                                                                              \
+        if (many)                                                                                  \
+            name##_by(1, x, mask, n, values, many);                                                \
+        else                                                                                       \
+            name##_by(0, x, mask, n, values, 0);                                                   \
     }
 
-PUT_TRUE(put_true_8, uint64_t)
-PUT_TRUE(put_true_4, uint32_t)
-PUT_TRUE(put_true_2, uint16_t)
-PUT_TRUE(put_true_1, uint8_t)
-
-#define BY_SIZE(size, name, ...)                                                                   \
-    switch (size) {                                                                                \
-    case 8: name##_8(__VA_ARGS__); break;                                                          \
-    case 4: name##_4(__VA_ARGS__); break;                                                          \
-    case 2: name##_2(__VA_ARGS__); break;                                                          \
-    default: name##_1(__VA_ARGS__);                                                                \
-    }
+OF_SIZES(PUT_TRUE, put_true)
 
 /* `x[mask]` of one shape, new; NULL without an error: NumPy must do it. */
 static PyObject *taken(PyArrayObject *x, PyArrayObject *mask)
@@ -253,10 +265,7 @@ static int put_true(PyArrayObject *x, PyArrayObject *mask, PyObject *value)
                 out[i] = mask[i] ? one : other;                                                    \
     }
 
-SELECT(select_8, uint64_t)
-SELECT(select_4, uint32_t)
-SELECT(select_2, uint16_t)
-SELECT(select_1, uint8_t)
+OF_SIZES(SELECT, select)
 
 /* The type of a result that a number alone has; -1: it has none here. */
 static int type_of_number(PyObject *x)
@@ -307,12 +316,6 @@ static PyObject *where_kernel(PyObject *const *args, Py_ssize_t n, PyObject *nam
 
 /* -- sums of short rows, and of few columns ---------------------------------------------------- */
 
-/* The same code for widths that the compiler knows, and for others. */
-#ifdef __GNUC__
-#define INLINED inline __attribute__((always_inline))
-#else
-#define INLINED inline
-#endif
 #define BY_WIDTH(width, function, x, out, rows, extra)                                             \
     switch (width) {                                                                               \
     case 2: function(x, out, rows, 2, extra); break;                                               \
@@ -463,19 +466,21 @@ static double numpys_zero(void)
 
 enum { SUMS, MEANS, NORMS };
 
-static void reduce_doubles(int kind, int last, const double *x, double *out, npy_intp rows, int width)
+static void reduce_doubles(int kind, int last, const double *x, double *out, npy_intp rows, int width,
+                           double zero)
 {
     (kind == NORMS ? row_norms_double : last ? row_sums_double : column_sums_double)(
-        x, out, rows, width, numpys_zero());
+        x, out, rows, width, zero);
     npy_intp count = last ? width : rows, n = kind == MEANS ? (last ? rows : width) : 0;
     for (npy_intp i = 0; i < n; i++)
         out[i] /= (double)count;
 }
 
-static void reduce_floats(int kind, int last, const float *x, float *out, npy_intp rows, int width)
+static void reduce_floats(int kind, int last, const float *x, float *out, npy_intp rows, int width,
+                           float zero)
 {
     (kind == NORMS ? row_norms_float : last ? row_sums_float : column_sums_float)(
-        x, out, rows, width, (float)numpys_zero());
+        x, out, rows, width, zero);
     npy_intp count = last ? width : rows, n = kind == MEANS ? (last ? rows : width) : 0;
     for (npy_intp i = 0; i < n; i++)
         out[i] = (float)((double)out[i] / (double)count);
@@ -492,7 +497,7 @@ static PyObject *short_sums(int kind, PyObject *given, PyObject *axis, int keeps
     int is_known = type == NPY_DOUBLE || type == NPY_FLOAT || (type == WHOLE && kind == SUMS);
     if (last < 0 || !is_known || (!last && (kind == NORMS || !has_short_rows(given, SHORT_ROW))))
         return NULL;
-    numpys_zero(); /* asks NumPy the first time */
+    double zero = numpys_zero();
     PyObject *out = PyErr_Occurred() ? NULL : reduced_memory(x, last, keeps);
     if (!out)
         return NULL;
@@ -502,9 +507,9 @@ static PyObject *short_sums(int kind, PyObject *given, PyObject *axis, int keeps
     BEGIN_LONG(PyArray_SIZE(x))
     forget_flags();
     if (type == NPY_DOUBLE)
-        reduce_doubles(kind, last, from, to, rows, width);
+        reduce_doubles(kind, last, from, to, rows, width, zero);
     else if (type == NPY_FLOAT)
-        reduce_floats(kind, last, from, to, rows, width);
+        reduce_floats(kind, last, from, to, rows, width, (float)zero);
     else
         (last ? row_sums_long : column_sums_long)(from, to, rows, width, 0);
     if (has_errors())

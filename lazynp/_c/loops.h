@@ -9,9 +9,21 @@
 
 #include "core.h"
 
-/* Elements. Larger results make up for the ufunc; while those above HELD are computed, other threads
-   go on, and they take the memory of a temporary. */
+/* Elements. Results above LOOPED make up for the time of the ufunc. Those above HELD are computed while
+   other threads go on, and take the memory of a temporary. */
 enum { LOOPED = 1 << 20, HELD = 4096 };
+
+/* Without the interpreter's lock, where that takes long. */
+#define BEGIN_LONG(elements) PyThreadState *state_ = (elements) > HELD ? PyEval_SaveThread() : NULL;
+#define END_LONG                                                                                   \
+    if (state_)                                                                                    \
+        PyEval_RestoreThread(state_);
+
+/* A new array in C order. */
+static PyObject *new_memory(int type, int ndim, const npy_intp *dims)
+{
+    return PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type), ndim, dims, NULL, NULL, 0, NULL);
+}
 
 /* Whether this file takes Python's numbers of a class as elements of this type. */
 static inline int takes_numbers(PyTypeObject *class, int type)
@@ -245,7 +257,7 @@ static void run_loop(const Loop *found, Walk *walk)
     int last = walk->ndim - 1, axis;
     for (axis = 0; axis <= last; axis++)
         elements *= walk->dims[axis];
-    PyThreadState *state = elements > HELD ? PyEval_SaveThread() : NULL;
+    BEGIN_LONG(elements)
     before_loop(&it);
     do {
         char *at[OPERANDS] = {walk->at[0], walk->at[1], walk->at[2]};
@@ -261,8 +273,7 @@ static void run_loop(const Loop *found, Walk *walk)
             place[axis] = 0;
         }
     } while (axis >= 0);
-    if (state)
-        PyEval_RestoreThread(state);
+    END_LONG
     after_loop(&it);
 }
 
@@ -300,12 +311,15 @@ static int broadcast(Walk *walk, PyObject *const *values, Py_ssize_t n)
     return 1; /* `walks_over` compares them with each operand */
 }
 
-/* Whether an operand's memory can take this result: elements are read before they are written. */
-static int can_take(PyArrayObject *into, const Loop *it, int ndim, const npy_intp *dims, int is_flat)
+/* The memory for a result of this shape: that of an operand which nobody else has, `into`, if it fits,
+   else a new array. An operand is read before its memory is written, element by element. New. */
+static PyArrayObject *memory_of_result(PyArrayObject *into, const Loop *it, int ndim,
+                                       const npy_intp *dims, int is_flat)
 {
-    return PyArray_TYPE(into) == it->out && it->type == it->out && (is_flat || it->rounded) &&
-           PyArray_NDIM(into) == ndim &&
-           !memcmp(PyArray_DIMS(into), dims, ndim * sizeof(npy_intp));
+    int fits = into && PyArray_TYPE(into) == it->out && it->type == it->out &&
+               (is_flat || it->rounded) && PyArray_NDIM(into) == ndim &&
+               !memcmp(PyArray_DIMS(into), dims, ndim * sizeof(npy_intp));
+    return (PyArrayObject *)(fits ? Py_NewRef(into) : new_memory(it->out, ndim, dims));
 }
 
 /* NumPy's result, new. `into`: memory of an operand that nobody else has, or NULL. NULL without an
@@ -321,13 +335,8 @@ static PyArrayObject *by_loop(const Loop *it, PyObject *const *values, Py_ssize_
         return NULL;
     if (!walk_numbers(&walk, values, n, it->type, numbers))
         return NULL;
-    int ndim = like ? PyArray_NDIM(like) : walk.ndim;
-    const npy_intp *dims = like ? PyArray_DIMS(like) : walk.dims;
-    PyArrayObject *out =
-        into && can_take(into, it, ndim, dims, !!like)
-            ? (PyArrayObject *)Py_NewRef(into)
-            : (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(it->out),
-                                                    ndim, dims, NULL, NULL, 0, NULL);
+    PyArrayObject *out = like ? memory_of_result(into, it, PyArray_NDIM(like), PyArray_DIMS(like), 1)
+                              : memory_of_result(into, it, walk.ndim, walk.dims, 0);
     if (!out)
         return NULL;
     walk.at[n] = PyArray_BYTES(out);
@@ -402,10 +411,10 @@ static int looped_into(Front *front, PyArrayObject *target, PyObject *other)
 static int looped_out(PyObject *function, PyArrayObject *target, PyObject *const *values, Py_ssize_t n)
 {
     Walk walk = {0};
-    Loop it;
+    Loop it = {{0}};
     Number numbers[2];
     PyObject *all[OPERANDS];
-    int type = PyArray_TYPE(target), is_flat;
+    int type = PyArray_TYPE(target);
     if (n < 1 || n > 2 || PyArray_SIZE(target) > LOOPED || PyArray_NDIM(target) > AXES ||
         !is_number_type(type) || !is_of(target, type) || !PyArray_ISWRITEABLE(target))
         return 0;
@@ -419,8 +428,7 @@ static int looped_out(PyObject *function, PyArrayObject *target, PyObject *const
     find_loop(&it, function, (int)n, type, type);
     if (!it.loop || !it.rounded)
         return 0;
-    is_flat = walk_flat(&walk, all, n + 1, type) != NULL;
-    if (!is_flat) {
+    if (!walk_flat(&walk, all, n + 1, type)) {
         walk.ndim = PyArray_NDIM(target);
         memcpy(walk.dims, PyArray_DIMS(target), walk.ndim * sizeof(npy_intp));
         if (!walk_axes(&walk, all, n + 1, type))

@@ -57,10 +57,9 @@ static PyObject *called(PyObject *self_, PyObject *const *args, size_t nargsf, P
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     if (n < 2 || !PyObject_TypeCheck(args[0], (PyTypeObject *)front->function))
         return hand_on(front, args, nargsf, names);
-    int plain = Py_TYPE(args[0]) == (PyTypeObject *)front->function; /* elementwise */
     PyObject *nin = SLOT(args[0], the.ufunc_nin), *call = SLOT(args[0], the.ufunc__call);
     Py_ssize_t operands = nin && call && PyLong_CheckExact(nin) ? PyLong_AsLong(nin) : -1;
-    if ((plain || names) && (operands == n - 1 ? names != NULL : operands == n - 2 && !names)) {
+    if (operands == n - 1 ? names != NULL : operands == n - 2 && !names) {
         PyObject *nout = SLOT(args[0], the.ufunc_nout), *numpys = SLOT(args[0], the.ufunc__numpy);
         int again = 1;
         PyObject *out = nout && numpys && PyLong_CheckExact(nout) && PyLong_AsLong(nout) == 1

@@ -281,7 +281,7 @@ static PyObject *usual_results(Front *front, PyObject *results, PyObject *const 
         else
             Py_CLEAR(out);
     }
-    if (out && front->tuples != Py_None && !PyTuple_CheckExact(results)) /* of `qr(mode="raw")` */
+    if (out && front->tuples != Py_None && !front->many && !PyTuple_CheckExact(results)) /* of `qr(mode="raw")` */
         Py_SETREF(out, PyObject_CallObject(front->tuples, out));
     return out;
 }
@@ -445,7 +445,7 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         if (made == all && !large && is_numpys(front, now, args, all, met & ~BARE)) {
             int method;
             PyObject *function = numpys_for(front, args, names, &method);
-            if (method && front->many && is_memory(values[0]) &&
+            if (front->many && is_memory(values[0]) &&
                 PyArray_SIZE((PyArrayObject *)values[0]) >= front->many)
                 function = front->faster;
             result = by_kernel(function, values, n, names);

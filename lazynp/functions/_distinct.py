@@ -11,19 +11,17 @@ from typing import Any
 
 import numpy as np
 
-_MANY = 256  # elements
+MANY = 256  # elements, from which on these functions are called
 
 
-def _are_sorted_soon(x: Any) -> bool:
+def _should_sort(x: Any) -> bool:
     """Whether a sort finds the distinct elements sooner. Of single bytes, there are few."""
-    return (
-        type(x) is np.ndarray and x.dtype.kind in "iu" and x.dtype.itemsize > 1 and x.size > _MANY
-    )
+    return type(x) is np.ndarray and x.dtype.kind in "iu" and x.dtype.itemsize > 1 and x.size > 0
 
 
 def unique(ar: Any, *args: Any, **kwargs: Any) -> Any:
     """`numpy.unique`."""
-    if args or kwargs or not _are_sorted_soon(ar):
+    if args or kwargs.keys() - {"equal_nan"} or not _should_sort(ar):
         return np.unique(ar, *args, **kwargs)
     x = np.sort(ar, axis=None)
     first = np.empty(x.shape, bool)
@@ -33,7 +31,7 @@ def unique(ar: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _both(ar1: Any, ar2: Any) -> bool:
-    return _are_sorted_soon(ar1) and _are_sorted_soon(ar2)
+    return _should_sort(ar1) and _should_sort(ar2)
 
 
 def union1d(ar1: Any, ar2: Any) -> Any:
@@ -64,4 +62,4 @@ def setxor1d(ar1: Any, ar2: Any, *args: Any, **kwargs: Any) -> Any:
     return np.setxor1d(unique(ar1), unique(ar2), assume_unique=True)
 
 
-__all__ = ["intersect1d", "setdiff1d", "setxor1d", "union1d", "unique"]
+__all__ = ["MANY", "intersect1d", "setdiff1d", "setxor1d", "union1d", "unique"]

@@ -64,7 +64,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def by_numpy(
     reference: Callable[..., Any], *, always: bool = False, kind: Any = None, method: Any = None,
-    outer: bool = False, itself: int = 0,
+    outer: bool = False, itself: int = 0, faster: Any = None, many: int = 0,
 ) -> Callable[[F], F]:  # fmt: skip
     """Decorate a function that returns new arrays. Not for calls that write: `out`,
     `overwrite_input`.
@@ -72,7 +72,7 @@ def by_numpy(
     always: NumPy's implementation always wins on the host: under `adaptive`, call it at any size,
     and force pending operands. kind: the class of a returned tuple. method: the method of
     NumPy's arrays that does the same in less time. outer: the size of the result is the product of
-    those of the operands. itself: 2 if it may return its first argument.
+    those of the operands. itself: 2 if it may return its first argument. faster: as in `by_method`.
     """
 
     def decorate(function: F) -> F:
@@ -97,12 +97,12 @@ def by_numpy(
                 return function(*args, **kwargs)
             if outer and not local.recorder.backend.in_loop and _is_large(values, largest):
                 return recorded(args, kwargs)
-            whole = reference
+            whole = faster if many and getattr(values[0], "size", 0) >= many else reference
             if kwargs:
                 named = {k: _value(v, largest) for k, v in kwargs.items()}
                 if _Unfit in map(type, named.values()) or not _NOT_NUMPYS.isdisjoint(named):
                     return function(*args, **kwargs)
-                whole = functools.partial(reference, **named)
+                whole = functools.partial(whole, **named)
             result = told_result(local.recorder.quiet, whole, *values)
             if itself and values and result is values[0]:
                 return args[0]
@@ -115,8 +115,8 @@ def by_numpy(
         return in_front(
             "whole", call, function=undispatched(reference), handle=handle, not_numpys=_NOT_NUMPYS,
             operands=min(before_out, _ANY_NUMBER), method=method or _method_of(reference),
-            outer=outer, tuples=kind, itself=itself, named=_method_of(reference) is not None,
-            into=_writes_out(reference),
+            outer=outer, itself=itself, named=_method_of(reference) is not None, many=many,
+            into=_writes_out(reference), **({"faster": faster} if many else {"tuples": kind}),
         )  # fmt: skip
 
     return decorate

@@ -63,7 +63,7 @@ class UniqueInverseResult(NamedTuple):
 # -- unique ----------------------------------------------------------------------------------------
 
 
-@by_numpy(_distinct.unique, always=True)
+@by_numpy(np.unique, always=True, faster=_distinct.unique, many=_distinct.MANY)
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -261,7 +261,7 @@ def _joined(x: Any, y: Any) -> Array:
     return shaping.concatenate(plain(cast(a, dtype)), plain(cast(b, dtype)), axis=0)
 
 
-@by_numpy(_distinct.intersect1d, always=True)
+@by_numpy(np.intersect1d, always=True, faster=_distinct.intersect1d, many=_distinct.MANY)
 @_shaped_by_data
 def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
@@ -292,7 +292,7 @@ def intersect1d(
     return common, in_x, in_y
 
 
-@by_numpy(_distinct.union1d, always=True)
+@by_numpy(np.union1d, always=True, faster=_distinct.union1d, many=_distinct.MANY)
 @_shaped_by_data
 def union1d(ar1: Any, ar2: Any) -> Any:
     """See `numpy.union1d`."""
@@ -302,7 +302,7 @@ def union1d(ar1: Any, ar2: Any) -> Any:
     return unique(_joined(x, y))
 
 
-@by_numpy(_distinct.setdiff1d, always=True)
+@by_numpy(np.setdiff1d, always=True, faster=_distinct.setdiff1d, many=_distinct.MANY)
 @_shaped_by_data
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """See `numpy.setdiff1d`."""
@@ -313,7 +313,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     return getitem(x, isin(x, y, invert=True))
 
 
-@by_numpy(_distinct.setxor1d, always=True)
+@by_numpy(np.setxor1d, always=True, faster=_distinct.setxor1d, many=_distinct.MANY)
 @_shaped_by_data
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """See `numpy.setxor1d`."""

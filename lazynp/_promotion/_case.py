@@ -76,6 +76,7 @@ class Case:
         self.takes_long = False  # whether the candidate took longer than Python until it gave way
         self.last: float | None = None  # seconds of Python's last call
         self._shortest = math.inf  # ... and of its shortest
+        self._ran = 0.0  # ... and of one that began before, at least
         self._by_loops = False  # whether programs of its loops take most of a call's time
         self._unfit = 0
         self._wins = 0
@@ -98,7 +99,7 @@ class Case:
 
     @property
     def _waits(self) -> bool:
-        return (self.last or 0.0) >= _WORTH_WAITING * self.compiling
+        return max(self.last or 0.0, self._ran) >= _WORTH_WAITING * self.compiling
 
     @property
     def ready(self) -> bool:
@@ -132,7 +133,15 @@ class Case:
         """
         pieces = max(len(self._works), 1)
         lost = pieces * lost_to_python(self.compiling, min(self._shortest, self.last or 0.0))
-        return max(RENT, _earlier.times(self.won) * lost)
+        return max(RENT, _earlier.times(self.won) * lost, self._at_stake)
+
+    @property
+    def _at_stake(self) -> float:
+        """Seconds of a trial that gains little: programs of its loops run most of the call. So a
+        program of the whole call saves what they leave to Python, and Python must have spent as
+        much there as the trial takes.
+        """
+        return (self.last or 0.0) if self._by_loops else 0.0
 
     def covers(self, code: CodeType | None) -> bool:
         """Whether its candidate contains the function of this code."""
@@ -157,6 +166,14 @@ class Case:
         self.last = python
         self._unfit += made or slow
         return (made or slow) and self._unfit <= _UNFIT
+
+    def began(self, before: float, running: float, by_loops: bool) -> None:
+        """Calls have run before there was a case, and one ran when the front was made, for at least
+        `running` seconds. If programs of loops have run a part of it, nobody knows which.
+        """
+        self._by_loops = by_loops
+        if not by_loops:
+            self.seconds, self._ran = self.seconds + before + running, running
 
     def took(self, spent: float, in_loops: float) -> None:
         """Python ran a call in so many seconds, some of them programs of its loops. If these have
@@ -191,7 +208,8 @@ class Case:
     def due(self) -> bool:
         """Whether Python has spent enough for a trace."""
         waiting = self.won is False and self.least <= RENT
-        return self.seconds >= (_earlier.WAITING * RENT if waiting else self.least)
+        least = _earlier.WAITING * RENT if waiting else self.least
+        return self.seconds >= max(least, self._at_stake)
 
     def refuse(self, why: BaseException) -> None:
         self.refused = str(why) or type(why).__name__

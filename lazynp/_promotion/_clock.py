@@ -59,6 +59,7 @@ class in_loops:
 
     __slots__ = ("_begin",)
     seconds = 0.0  # of all such blocks
+    rounds = 0  # that programs have run in them
 
     def __enter__(self) -> None:
         self._begin = now()

@@ -409,6 +409,7 @@ class Running(Committing):
         self.due = self.at + 1
         spent = _clock.since(begin)
         self.told.rounds += ran
+        _clock.in_loops.rounds += ran
         self.told.chunks += ran > 0
         if ran == self._whole(self._length):  # aim at the time of a chunk
             factor = min(max(_CHUNK / max(spent, 1e-9), 0.25), 4.0)

@@ -74,7 +74,7 @@ class Trials:
         self.calls, self.seconds, self.programs, self.misses = 0, 0.0, 0, 0
         # seconds that calls have taken before there was this front, and the one that then ran
         self.before, self.running = _case.SECONDS, 0.0
-        self._in_loops = _clock.in_loops.seconds  # before that
+        self._rounds = _clock.in_loops.rounds  # before that
         self.given_back = ""  # why
         self._missed = ""  # why the last call that was not taken was not
         # while calls run in Python: seconds of taking them apart that their time has not paid for
@@ -203,10 +203,10 @@ class Trials:
         if case is None:
             if not self._has_room():
                 return None
-            by_loops = _clock.in_loops.seconds > self._in_loops  # the call that began before
-            first = 0.0 if by_loops else self.before + self.running
             key = _earlier.key_of("call", self._identity, _earlier.of_kind(given.leaves))
-            case = Case(0.0 if self.cases else first, key, texts_of(given.fixed))
+            case = Case(0.0, key, texts_of(given.fixed))
+            if not self.cases:
+                case.began(self.before, self.running, _clock.in_loops.rounds > self._rounds)
             self.cases[given.key] = case
         return case
 

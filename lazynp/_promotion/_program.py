@@ -32,6 +32,7 @@ from lazynp.functions.tools import compute
 from lazynp.transforms._arguments import Arguments
 from lazynp.transforms._jit import Jitted
 from lazynp.transforms._stack import name_of
+from lazynp.transforms._stretches import on_host
 from lazynp.transforms.control import CannotStage, TooLong, converted, left_behind, session
 
 UNROLLED = 200  # equations that unrolling a loop may add
@@ -218,7 +219,7 @@ class Program:
             _check_numbers(jaxpr, self._numbers(jaxpr, leaves))
         if self._results is not None:
             self._results.values.clear()  # they belong to the trace
-        self.seconds = 1e-6 * least(jaxpr)
+        self.seconds = 1e-6 * least(on_host(jaxpr))
         return operations
 
     def _check_written(self, where: str) -> None:

@@ -57,7 +57,7 @@ from lazynp.functions._index_keys import (
 from lazynp.functions._moving import index_step, moves, moving_step, same_slice, sized_step
 from lazynp.functions._one_element import element_of, element_there
 from lazynp.functions._operands import cast
-from lazynp.functions._parts import part, store_part
+from lazynp.functions._parts import chosen_part, part, store_part
 from lazynp.functions._refused import FAULTS, wrong_index
 from lazynp.functions._shuffled import refuse_shuffling
 from lazynp.functions._stores import (
@@ -182,6 +182,9 @@ def _entry(aval: Aval, index: Any) -> Any:
 
 def _get_other(self: Array, aval: Aval, index: Any) -> Any:
     """`getitem` if the index has no memo entry."""
+    chosen = chosen_part(self, index)
+    if chosen is not None:
+        return chosen
     if type(aval) is TracedAval or moves(index):
         return _get_traced(self, aval, index)
     if aval.dtype.names is not None and is_field(index):

@@ -329,6 +329,39 @@ def part(x: Array, index: Any) -> Part | None:
     return windowed(x[tuple(fixed)], tuple(regions))
 
 
+def chosen_part(x: Array, index: Any) -> Part | None:
+    """`x[index]` where slices of unknown size are places: `x[columns[begin:end]]`. None if there
+    are none.
+    """
+    items = index if type(index) is tuple else (index,)
+    some = next((i for i in items if type(i) is Part), None)
+    if some is None:
+        return None
+    items = expand_ellipsis(items, x.ndim)
+    if some.ndim != 1 or some.dtype.kind not in "iu" or len(items) != x.ndim or 0 in x.shape:
+        return some.unknown()  # type: ignore[no-any-return]
+    places = [moved(i, some.regions) if type(i) is Part else i for i in items]
+    for i in places:
+        if type(i) is Part and not (i.ndim == 1 and _matches(i.regions, some.regions)):
+            return some.unknown()  # type: ignore[no-any-return]
+    numbers = [type(i) is Part or type(i) is int or _is_integer(i) for i in places]
+    if not all(numbers) and (sum(numbers) > 1 or not all(map(_is_plain, places))):
+        return some.unknown()  # type: ignore[no-any-return]
+    whole = x[tuple([i.filled(0) if type(i) is Part else i for i in places])]
+    along = 0 if all(numbers) else numbers.index(True)
+    regions: list[Region | None] = [None] * whole.ndim
+    regions[along] = some.regions[0]
+    return Part(whole, tuple(regions))  # type: ignore[arg-type]
+
+
+def _is_integer(x: Any) -> bool:
+    return isinstance(x, Array) and not x.ndim and x.dtype.kind in "iu"
+
+
+def _is_plain(x: Any) -> bool:
+    return type(x) is Part or isinstance(x, slice) and x == slice(None)
+
+
 def store_part(x: Array, index: Any, value: Any) -> bool:
     """`x[index] = value` if the index is that of a part."""
     target = part(x, index)

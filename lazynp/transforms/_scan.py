@@ -34,6 +34,7 @@ from lazynp.transforms._stage import (
     stage_closed,
     transpose_jaxpr,
 )
+from lazynp.transforms._stretches import with_stretches
 from lazynp.transforms._vmap import flagged
 
 _INT = np.dtype(np.int64)
@@ -80,6 +81,8 @@ def _lower(
     outs = [aval_of(a.shape, a.dtype) for a in jaxpr.out_avals[carry:]]
     state = [*init, *(b.constant(0, a.dtype, (length, *a.shape)) for a in outs)]
     rounds = length // unroll
+    if b.platform.host and b.mesh is None:
+        jaxpr = with_stretches(jaxpr)
 
     def step(inner: Any, i: Any, state: Any) -> list[Any]:
         now, stacks = state[:carry], state[carry:]

@@ -1,0 +1,299 @@
+"""Reductions and stores over a stretch of an axis whose bounds the data decide, as loops.
+
+`values[begin:end].sum()` in a staged loop is held as a window of the whole axis with a mask, if
+`begin` and `end` are read from arrays (`functions._parts`): so it has derivatives, and examples may
+differ. But a compiled round would compute the whole axis, for a few numbers of it. So a host's
+program runs the places of the stretch one by one. Of each, it computes what the window holds there.
+
+This happens where a loop is lowered, and to it alone: the jaxpr stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._avals import Aval, In, aval_of
+from lazynp._interpreter import eval_reference
+from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
+from lazynp._memo import cached
+from lazynp._primitive import Missing, Primitive
+from lazynp.primitives import elementwise, shaping
+from lazynp.transforms._stage import literal, run_jaxpr, stage, stage_closed
+from lazynp.transforms._stretch_plans import INT, Plan, Range, Sink
+
+_WHOLE = {"slice": 0, "update_slice": 1}  # without axes, they are this operand
+
+_ONLY_LOWERED = Missing("it is made where a loop is lowered")
+
+
+# -- the primitive ---------------------------------------------------------------------------------
+# (first place, place behind the last, state, constants) -> state; jaxpr: (place, state, constants)
+
+
+def _abstract(*avals: Aval, jaxpr: Jaxpr) -> Aval:
+    return avals[2]
+
+
+def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
+    place, *others = params["jaxpr"].in_avals
+    return (place, place, *others)
+
+
+def _reference(first: Any, stop: Any, state: Any, *fixed: Any, jaxpr: Jaxpr) -> Any:
+    for k in range(int(first), int(stop)):
+        (state,) = eval_reference(jaxpr, [np.int64(k), state, *fixed])
+    return state
+
+
+def _lower(b: Any, first: Any, stop: Any, start: Any, *fixed: Any, jaxpr: Jaxpr) -> Any:
+    def test(inner: Any, state: Any) -> Any:
+        return inner.compare(state[0], stop, "LT")
+
+    def body(inner: Any, state: Any) -> Any:
+        k = state[0]
+        after = inner.op("stablehlo.add", k, inner.constant(1, INT), out=k.aval)
+        return [after, *inner.subjaxpr(jaxpr, [*state, *fixed])]
+
+    return b.while_loop(test, body, [first, start])[1]
+
+
+over_stretch = Primitive(
+    "over_stretch",
+    abstract=_abstract,
+    explicit=_explicit,
+    reference=_reference,
+    lower=_lower,
+    jvp=_ONLY_LOWERED,
+    transpose=_ONLY_LOWERED,
+    batch=_ONLY_LOWERED,
+    kind="call",
+)
+
+
+# -- what a window holds at one place --------------------------------------------------------------
+
+
+class _Element:
+    """What arrays hold at one place. values: of the variables so far. state: of the array that a
+    store writes, `onto`.
+    """
+
+    def __init__(
+        self, plan: Plan, sink: Sink, values: dict[Any, Array], place: Array, state: Array
+    ) -> None:
+        self._plan, self._values, self._place, self._state = plan, values, place, state
+        self._own = sink.eqn if sink.onto is not None else None
+        self._onto = None if sink.onto is None else plan.same(sink.onto)
+        self._found: dict[Any, Array] = {}
+
+    def at(self, x: Atom) -> Array:
+        if isinstance(x, Literal):
+            return literal(x)
+        if x not in self._found:
+            self._found[x] = self._at(x)
+        return self._found[x]
+
+    def _at(self, x: Var) -> Array:
+        if not x.aval.shape:
+            return self._values[x]
+        if self._onto is not None and self._plan.same(x) is self._onto:
+            return _picked(self._state, self._place)
+        eqn = self._plan.maker.get(x)
+        if eqn is None or eqn is not self._own and id(eqn) in self._plan.sinks:
+            return _picked(self._values[x], self._place)
+        made = self._made(eqn, x)
+        return _picked(self._values[x], self._place) if made is None else made
+
+    def _made(self, eqn: Eqn, x: Var) -> Array | None:
+        """From the elements of the operands; None if it is read where it lies."""
+        name, params = eqn.primitive.name, eqn.params
+        if eqn.primitive.kind == "elementwise" and not eqn.primitive.multiple_results:
+            return eqn.primitive(*map(self.at, eqn.inputs), **params)  # type: ignore[operator]
+        if name in ("broadcast_in_dim", "full") and not eqn.inputs[0].aval.shape:
+            return elementwise.convert(self.at(eqn.inputs[0]), dtype=x.aval.dtype)
+        if name == "iota":
+            return elementwise.convert(self._place, dtype=x.aval.dtype)
+        same = self._plan.same(x)
+        if same is not x:
+            return self.at(same)
+        if name == "slice":
+            return self._of_slice(eqn)
+        if name == "take" and params["axes"] == (0,):
+            source, places = eqn.inputs
+            if source.aval.ndim == 1 and places.aval.shape == x.aval.shape:
+                return _picked(self._read(source), self.at(places))
+        return None
+
+    def _read(self, x: Atom) -> Array:
+        return literal(x) if isinstance(x, Literal) else self._values[x]
+
+    def _of_slice(self, eqn: Eqn) -> Array | None:
+        """The element of a slice along one axis, from the array that it is a slice of."""
+        source, *starts = eqn.inputs
+        axes, sizes, strides = (eqn.params[k] for k in ("axes", "sizes", "strides"))
+        shape, places = source.aval.shape, list[Any]()
+        given = dict(zip(axes, zip(starts, sizes, strides, strict=True), strict=True))
+        for axis, n in enumerate(shape):
+            start, size, stride = given.get(axis, (None, n, 1))
+            first = 0 if start is None else self._read(start)
+            if size == 1:
+                places.append(first)
+                continue
+            if start is not None:  # as the slice of so many, which lies within
+                last = n - (size - 1) * abs(stride) - 1
+                low, high = (0, last) if stride > 0 else (n - 1 - last, n - 1)
+                first = elementwise.minimum(elementwise.maximum(first, low), high)
+            along = self._place if stride == 1 else elementwise.multiply(self._place, stride)
+            places.append(along if start is None else elementwise.add(first, along))
+        every = tuple(range(len(shape)))
+        return shaping.slice(
+            self._read(source), *places, axes=every, sizes=(1,) * len(every),
+            strides=(1,) * len(every), shape=(),
+        )  # fmt: skip
+
+
+def _picked(x: Array, place: Array) -> Array:
+    return shaping.slice(x, place, axes=(0,), sizes=(1,), strides=(1,), shape=())
+
+
+# -- the jaxpr with loops --------------------------------------------------------------------------
+
+
+@cached()
+def with_stretches(jaxpr: Jaxpr, given: bool = False) -> Jaxpr:
+    """The jaxpr of a round with loops over the stretches that its data decide. given: whether the
+    numbers that it takes may be such bounds.
+    """
+    if any(eqn.sizes or eqn.plain is not None for eqn in jaxpr.eqns):
+        return jaxpr
+    plan = Plan(jaxpr, given)
+    return (
+        stage_closed(lambda xs: _run(jaxpr, plan, xs), jaxpr.in_avals)
+        if plan.sinks or plan.has_masks
+        else jaxpr
+    )
+
+
+def _run(jaxpr: Jaxpr, plan: Plan, xs: Sequence[Array]) -> list[Array]:
+    values: dict[Any, Array] = dict(zip(jaxpr.inputs, xs, strict=True))
+
+    def special(eqn: Eqn, operands: list[Array]) -> Sequence[Array] | None:
+        values.update((a, x) for a, x in zip(eqn.inputs, operands, strict=True)
+                      if isinstance(a, Var))  # fmt: skip
+        sink = plan.sinks.get(id(eqn))
+        if sink is not None:
+            return [_looped(plan, sink, values)]
+        if eqn.primitive.name in _WHOLE and not eqn.params["axes"]:
+            return [operands[_WHOLE[eqn.primitive.name]]]
+        if eqn.primitive.name == "check":  # its other operands only tell where it is at fault
+            eqn.primitive(operands[0], **eqn.params)  # type: ignore[operator]
+            return ()
+        return _branches(plan, eqn, operands, values) if eqn.primitive.name == "cond" else None
+
+    return run_jaxpr(jaxpr, xs, special)
+
+
+def _branches(
+    plan: Plan, eqn: Eqn, operands: list[Array], values: dict[Any, Array]
+) -> Sequence[Array] | None:
+    """A choice whose branches make the masks themselves that are made before it: so they know where
+    their stretches are.
+    """
+    ranges = {k: plan.mask(a) for k, a in enumerate(eqn.inputs[1:])}
+    ranges = {k: r for k, r in ranges.items() if r is not None}
+    if not ranges:
+        return None
+    bounds = [a for r in ranges.values() for a in r if a is not None]
+    kept = [x for k, x in enumerate(operands[1:]) if k not in ranges]
+    kept += [literal(a) if isinstance(a, Literal) else values[a] for a in bounds]
+    first = len(kept) - len(bounds)
+
+    def inside(branch: Jaxpr) -> Jaxpr:
+        def run(ys: list[Array]) -> list[Array]:
+            rest, ends = iter(ys[:first]), iter(ys[first:])
+            return run_jaxpr(branch, [
+                _mask(ranges[k], v.aval, ends) if k in ranges else next(rest)
+                for k, v in enumerate(branch.inputs)
+            ])  # fmt: skip
+
+        return with_stretches(stage_closed(run, [x.aval for x in kept]), True)
+
+    params = eqn.params | {"branches": tuple([inside(j) for j in eqn.params["branches"]])}
+    return eqn.primitive(operands[0], *kept, **params)  # type: ignore[operator,no-any-return]
+
+
+def _mask(range_: Range, aval: Aval, ends: Iterator[Array]) -> Array:
+    places = shaping.iota(shape=aval.shape, axis=0, dtype=INT)
+    low = None if range_.low is None else elementwise.greater_equal(places, next(ends))
+    high = None if range_.high is None else elementwise.less(places, next(ends))
+    masks = [m for m in (low, high) if m is not None]
+    return elementwise.logical_and(*masks) if len(masks) == 2 else masks[0]
+
+
+def _looped(plan: Plan, sink: Sink, values: dict[Any, Array]) -> Array:
+    window = sink.windows[0]
+    (length,) = window.aval.shape
+    if sink.place is not None:
+        place = literal(sink.place) if isinstance(sink.place, Literal) else values[sink.place]
+        place = elementwise.minimum(elementwise.maximum(place, 0), length - 1)
+        found = _Element(plan, sink, values, place, place).at(window)
+        return shaping.reshape(found, shape=sink.eqn.outputs[0].aval.shape)
+
+    def bound(atom: Atom | None, default: int) -> Any:
+        if atom is None:
+            return default
+        given = literal(atom) if isinstance(atom, Literal) else values[atom]
+        return elementwise.minimum(elementwise.maximum(given, 0), length)
+
+    first, stop = bound(sink.range.low, 0), bound(sink.range.high, length)
+    if sink.onto is not None:
+        start = values[sink.onto]
+    else:
+        neutral, outside = (shaping.full(v, shape=(), dtype=window.aval.dtype)
+                            for v in sink.start)  # fmt: skip
+        whole = elementwise.greater_equal(elementwise.subtract(stop, first), length)
+        start = elementwise.select(whole, neutral, outside)
+
+    def step(ys: list[Array]) -> list[Array]:
+        place, state = ys
+        elements = _Element(plan, sink, values, place, state)
+        element, *other = map(elements.at, sink.windows)
+        if other:
+            element = elementwise.multiply(element, *other)
+        if sink.onto is None:
+            return [sink.combine(state, element)]
+        return [shaping.update_slice(
+            state, element, place, axes=(0,), sizes=(1,), strides=(1,), shape=()
+        )]  # fmt: skip
+
+    program = stage(step, [aval_of((), INT), start.aval], "a stretch of an axis")
+    return over_stretch(first, stop, start, *program.captured, jaxpr=program.jaxpr)
+
+
+def on_host(jaxpr: Jaxpr) -> Jaxpr:
+    """A program with the rounds that a host runs: what it costs is seen there."""
+    eqns = [_on_host(eqn) for eqn in jaxpr.eqns]
+    same = all(a is b for a, b in zip(eqns, jaxpr.eqns, strict=True))
+    return jaxpr if same else Jaxpr(jaxpr.inputs, eqns, jaxpr.outputs)
+
+
+def _on_host(eqn: Eqn) -> Eqn:
+    if eqn.primitive.kind != "call" or eqn.sizes or eqn.plain is not None:
+        return eqn
+    found = {k: _rounds(p) for k, p in eqn.params.items()}
+    if all(p is eqn.params[k] for k, p in found.items()):
+        return eqn
+    return Eqn(eqn.primitive, eqn.inputs, found, eqn.outputs)
+
+
+def _rounds(p: Any) -> Any:
+    if isinstance(p, Jaxpr):
+        return on_host(with_stretches(p))
+    if type(p) is tuple and any(isinstance(j, Jaxpr) for j in p):
+        made = tuple(map(_rounds, p))
+        return p if all(a is b for a, b in zip(p, made, strict=True)) else made
+    return p

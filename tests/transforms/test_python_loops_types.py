@@ -315,3 +315,84 @@ def test_a_stored_counter_that_fits_is_not_checked() -> None:
 
     jaxpr = np.make_jaxpr(np.jit(program))(np.zeros(100, np.int8))
     assert "check" not in str(jaxpr)
+
+
+# -- an int of Python's on one path, a small integer of NumPy's on another -------------------------
+
+
+def chosen(x):
+    best = 0
+    if x[0] > 0:
+        best = x[0]
+    return best + 100
+
+
+def chosen_in_a_loop(x):
+    best = 5
+    for i in range(len(x)):
+        if x[i] > 10:
+            best = x[i]
+        else:
+            best = 7
+    return best * 50
+
+
+def before_a_while(x):
+    best, i = 100, 0
+    while x[i] > 3:
+        best = x[i]
+        i += 1
+    return best * 2
+
+
+def largest_doubled(x):
+    best = 0
+    for v in x:
+        if v > best:
+            best = v
+    best += best
+    return best
+
+
+def negative(x):
+    best = 3
+    if x[0] > 9:
+        best = x[0]
+    return -best
+
+
+def power_in_a_helper(x):
+    def cube(v):
+        return v**3
+
+    return cube(x[0] if x[1] > 0 else 6)
+
+
+SMALL = [[0] * 10, [50, 20, *[1] * 8], [*[-5] * 9, 0], [3, -3] * 5, [12, 1, 100, *[0] * 7],
+         [*[100] * 9, 0]]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i4", "i8"])
+@pytest.mark.parametrize(
+    "f",
+    [chosen, chosen_in_a_loop, before_a_while, largest_doubled, negative, power_in_a_helper],
+    ids=lambda f: f.__name__,
+)
+def test_a_number_of_two_kinds_is_what_it_is_in_python_or_refused(f: Any, dtype: str) -> None:
+    """NumPy's numbers of small dtypes wrap, with a warning, and Python's do not."""
+    ours, equal = np.jit(f), 0
+    for values in SMALL:
+        x = numpy.array(values).astype(dtype)
+        with numpy.errstate(all="ignore"):
+            want = f(x)
+        try:
+            got = ours(np.array(x))
+        except OverflowError as error:
+            assert "on one path and an int of Python's on another" in str(error)
+            with numpy.errstate(all="ignore"):
+                wide = f(x.astype(object))
+            assert not numpy.iinfo(dtype).min <= wide <= numpy.iinfo(dtype).max
+            continue
+        equal += 1
+        assert int(got) == int(want)
+    assert equal >= 4 or dtype in ("i1", "u1")

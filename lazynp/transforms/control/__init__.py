@@ -42,6 +42,7 @@ from lazynp.transforms.control._names import binds, jumps, names
 from lazynp.transforms.control._numbers import STANDING
 from lazynp.transforms.control._places import changed, kept_inside, own
 from lazynp.transforms.control._plainer import plainer
+from lazynp.transforms.control._printing import text, written
 from lazynp.transforms.control._records import Record, closed, opened
 from lazynp.transforms.control._recursion import TooLong
 from lazynp.transforms.control._reductions import reduced, summed
@@ -63,7 +64,6 @@ from lazynp.transforms.control._state import (
     operators,
     pythons,
     session,
-    text,
     undecided,
     user_line,
 )
@@ -80,7 +80,7 @@ for _function in (
     caught, chain, changed, choose, counted, cut, depth, equals, for_, fresh, is_sequence, item,
     load, message,
     not_, or_, own, percent, present, raised, reduced, result, said, same, sequence, summed, surely,
-    tested, text, unary, while_, within,
+    tested, text, unary, while_, within, written,
 ):  # fmt: skip
     _made: Any = staticmethod(_function)  # type: ignore[arg-type]
     setattr(_Operators, _function.__name__, _made)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 
+from lazynp.transforms.control._marks import is_format, is_percent
 from lazynp.transforms.control._reductions import REDUCING
 
 MEMBERSHIP = (ast.In, ast.NotIn)
@@ -13,6 +14,7 @@ _CONTROL = (ast.For, ast.While, ast.If, ast.IfExp, ast.BoolOp, ast.Assert, ast.T
 # these look at a number, as indices of lists do
 _NUMBERS = {
     "int", "float", "complex", "bool", "round", "divmod", "pow", "sorted", "len", *REDUCING,
+    "print", "str", "repr", "format",
 }  # fmt: skip
 
 
@@ -38,6 +40,8 @@ def _is_affected(n: ast.AST) -> bool:
     if isinstance(n, ast.Subscript):
         stores = isinstance(n.ctx, ast.Store) and isinstance(n.slice, ast.Constant)
         return stores or may_be_number(n.slice)
+    if isinstance(n, ast.JoinedStr) or is_percent(n) or is_format(n):
+        return True
     if isinstance(n, ast.Attribute):
         return isinstance(n.ctx, ast.Store)
     return isinstance(n, _CONTROL) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not)

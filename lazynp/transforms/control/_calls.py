@@ -38,6 +38,7 @@ from lazynp.transforms.control._asked import by_key, looked_at
 from lazynp.transforms.control._letters import Letter
 from lazynp.transforms.control._names import Unsupported
 from lazynp.transforms.control._numbers import OF_TRACED, STANDING
+from lazynp.transforms.control._printing import formatting
 from lazynp.transforms.control._records import making, replaced
 from lazynp.transforms.control._recursion import check_depth
 from lazynp.transforms.control._rewrite import rewritten
@@ -318,15 +319,14 @@ def call(function: Any) -> Any:
             return _taking_functions(_inside(function, bool(session.depth)))
         if _is_mapping(function) and not session.depth:
             return _mapping(function)
-        made = converted(function, bool(session.depth or session.merged))
+        made = converted(function, bool(session.depth or session.merged or session.picks))
         if session.depth:
             check_depth(made, session)
             if made is function:
                 _check(function)
         return made
     if type(function) in (BuiltinFunctionType, type):
-        special = OF_TRACED.get(function) or by_key(function)
-        if special is not None:
+        if special := OF_TRACED.get(function) or by_key(function) or formatting(function):
             return special
         if _is_mapping(function) and not session.depth:
             return _mapping(function)

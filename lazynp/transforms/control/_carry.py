@@ -26,7 +26,7 @@ from lazynp.transforms.control._aliases import (
     protect,
 )
 from lazynp.transforms.control._growing import Growth
-from lazynp.transforms.control._joining import apart, lossy, mixed, settles
+from lazynp.transforms.control._joining import Either, apart, lossy, mixed, settles
 from lazynp.transforms.control._known import python_number
 from lazynp.transforms.control._laid import Orders
 from lazynp.transforms.control._places import MOST, Place, Whole, arrays_in
@@ -102,7 +102,7 @@ class Carry:
         self.chosen: set[str] = set()  # branches decide which array it is
         self.stays: dict[tuple[str, int], Any] = {}  # arrays that each round leaves in their places
         self.outside: list[Any] = []  # arrays from outside that rounds bind to variables
-        self.orders = Orders()
+        self.orders, self.either = Orders(), Either()
         self.variables = names  # without places
         for n in names:
             self._enter(n)
@@ -154,6 +154,7 @@ class Carry:
                 self.orders.put(n, k, new_array(x._read())) if type(x) is NDArray else x
                 for k, x in enumerate(leaves)
             ]
+            self.either.begin(n, new)
             made[n] = tree_unflatten(tree, new)
             window = self.windows.get(n)
             bound = window.part(made[n], self.done) if window else opened(made[n])
@@ -415,6 +416,8 @@ class Carry:
             why = why or lossy(x, a, final) or lossy(y, b, final) or apart(a, b, final)
             if why:
                 raise OtherType(f"line {self.line}: `{n}` {why}")
+            if self.either.change((n, k), x, y, self.least):
+                raise Again
             if dtype is not None and not self.joining:
                 raise OtherType(f"line {self.line}: `{n}` changes type")
             if dtype is not None and dtype == a.dtype:  # only the round's value is converted
@@ -468,6 +471,7 @@ class Carry:
                 pythons(x, x.dtype) if w else self.orders.put(n, k, x)
                 for k, (x, w) in enumerate(zip(leaves, self.weak[n], strict=True))
             ]
+            self.either.end(n, made)
             if n in self.unclear:  # a write would not reach the array that it shows
                 for x in filter(is_array, made):
                     owners = [y._owner() for y in [*before, *self.outside]]

@@ -52,6 +52,7 @@ from lazynp.transforms.control._joining import (
     common_dtype,
     lossy,
     mixed,
+    wraps_on_one_path,
 )
 from lazynp.transforms.control._laid import order_of_both
 from lazynp.transforms.control._membership import within
@@ -273,10 +274,7 @@ def _decided(
     index = elementwise.convert(predicate, dtype=_INT)
     outs = by_elements(cond_call, index, merged.captured, merged.jaxprs)
     merged.write_back(outs[len(wanted) :])
-    handles = [_handle(o, slot, line) for o, slot in zip(outs, wanted)]
-    for handle, slot in zip(handles, wanted, strict=True):
-        session.note_pick(handle, predicate, slot[4], slot[5])
-    rest = iter(handles)
+    rest = iter([_handle(o, slot, line, predicate) for o, slot in zip(outs, wanted)])
     out = [rebuild(rest) for rebuild, _ in plan]
     for n, value in zip(names, out[1:], strict=True):
         if value is not value_of(cells[n]):
@@ -411,7 +409,8 @@ def _joined(
                 f"line {line}: {quoted(name)} {why}, and which branch runs is not known"
             )
         old, order = (p[2], q[2]), order_of_both(x, y, (p[0], q[0]), line)
-        nested = p[3] or q[3] or session.carry is None and are_mixed_bools(p[1], q[1])
+        nested = p[3] or q[3] or wraps_on_one_path(p[1], q[1], aval.dtype) or (
+            session.carry is None and are_mixed_bools(p[1], q[1]))  # fmt: skip
         slots.append((p[0], q[0], aval, _class(x, y, *old), old, nested, order))
         parts.append((False, None))
 
@@ -469,13 +468,14 @@ def _class(x: Any, y: Any, old_x: Any, old_y: Any) -> Any:
     return NDArray if NDArray in (type(x), type(y)) else Scalar
 
 
-def _handle(node: Array, slot: Any, line: int) -> Array:
+def _handle(node: Array, slot: Any, line: int, predicate: Any) -> Array:
     if slot[2].weak:  # a number of Python's on both sides
         node = elementwise.convert(node, dtype=slot[2].dtype, weak=True)
     made = result_handle(node._read(), NDArray if slot[3] is not Scalar else None)
     in_order(made, slot[6])
     if slot[3] == "fixed":
         protect(made, f"line {line}: a branch", [x for x in slot[4] if x is not None])
+    session.note_pick(made, predicate, slot[4], slot[5])
     return made
 
 

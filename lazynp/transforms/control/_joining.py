@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._array import Array
 from lazynp._avals import Aval
 from lazynp._quiet import quietly
-from lazynp.transforms.control._state import session
+from lazynp.primitives import elementwise
+from lazynp.primitives.checks import check_later
+from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control._state import session, user_line
 
 _ORDER = "biufc"
 _NUMBERS = {np.dtype(t): t.__name__ for t in (bool, int, float, complex)}
@@ -81,3 +85,94 @@ def settles(a: Aval, b: Aval) -> np.dtype[Any] | None:
     if b.weak and common_dtype(a, b) == a.dtype:
         return a.dtype
     return common_dtype(a, b)
+
+
+# -- an int of Python's on one path, and of a small dtype on another -------------------------------
+
+_WIDE = np.dtype(np.int64)
+
+
+def wraps_on_one_path(a: Aval, b: Aval, dtype: np.dtype[Any]) -> bool:
+    """Whether a number that is one of these becomes of a dtype in which NumPy's wraps, and Python's
+    does not. (`arithmetic` checks what is computed of it.)
+    """
+    return a.weak is not b.weak and _is_small(dtype)
+
+
+def may_wrap(x: Any) -> bool:
+    """Whether this is a small integer of NumPy's on some paths and an int of Python's on others."""
+    return isinstance(x, Array) and x.dtype.kind in "iu" and session.pick_of(x) is not None
+
+
+def _note(x: Any) -> None:
+    session.note_pick(x, None, (), True)
+
+
+class Either:
+    """Which numbers of a carry are such, in a round and after the loop."""
+
+    def __init__(self) -> None:
+        self._inside: set[tuple[str, int]] = set()
+        self._after: set[tuple[str, int]] = set()
+
+    def begin(self, n: str, leaves: list[Any]) -> None:
+        """A round begins with these."""
+        for k, x in enumerate(leaves):
+            if (n, k) in self._inside and isinstance(x, Array):
+                _note(x)
+
+    def change(self, place: tuple[str, int], start: Any, made: Any, least: int) -> bool:
+        """Whether the rounds must be traced again: one leaves an int of Python's where it began
+        with one of NumPy's, or may leave one. least: rounds that run at least.
+        """
+        a, b = weak_aval(start), weak_aval(made)
+        small = not a.shape and any(_is_small(x.dtype) and not x.weak for x in (a, b))
+        if small and (a.weak and not b.weak or may_wrap(start)) and not least:
+            self._after.add(place)
+        if not small or place in self._inside or not (b.weak or may_wrap(made)):
+            return False
+        self._inside.add(place)
+        return True
+
+    def end(self, n: str, leaves: list[Any]) -> None:
+        for k, x in enumerate(leaves):
+            if (n, k) in self._inside | self._after and isinstance(x, Array):
+                _note(x)
+
+
+def _is_small(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "iu" and dtype.itemsize < _WIDE.itemsize
+
+
+def of_either(compute: Any, a: Any, b: Any, estimated: bool) -> Any:
+    """`compute(a, b)`, where one may be an int of Python's and the other is one, or may be; None if
+    they are others. Where the dtype does not hold the result, the program raises: Python's int
+    would not wrap. estimated: as floats, since the result may have more than 64 bits.
+    """
+    may = [may_wrap(x) for x in (a, b)]
+    if not any(may) or not all(m or _is_int(x) for m, x in zip(may, (a, b), strict=True)):
+        return None
+    out = compute(a, b)
+    limits = np.iinfo(out.dtype)
+    wide = compute(*[_widened(x, np.dtype(float) if estimated else _WIDE) for x in (a, b)])
+    low, high = (kind(end) for kind in [wide.dtype.type] for end in (limits.min, limits.max))
+    bad = elementwise.logical_or(elementwise.less(wide, low), elementwise.greater(wide, high))
+    text = (
+        f"line {user_line()}: a number is {out.dtype} on one path and an int of Python's on "
+        f"another, and {out.dtype} does not hold the result; convert it before, by int() or "
+        f"np.{out.dtype}()"
+    )
+    check_later(bad, OverflowError, text)
+    _note(out)
+    return out
+
+
+def _is_int(x: Any) -> bool:
+    if not isinstance(x, Array):
+        return type(x) in (bool, int)
+    aval = weak_aval(x)
+    return aval.weak and not aval.shape and aval.dtype.kind in "bi"
+
+
+def _widened(x: Any, dtype: np.dtype[Any]) -> Any:
+    return elementwise.convert(x, dtype=dtype) if isinstance(x, Array) else dtype.type(x)

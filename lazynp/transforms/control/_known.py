@@ -17,6 +17,8 @@ from lazynp._node import ARGS, OP, VALUE, aval_of_node
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
 from lazynp.transforms.control._asked import number_shown
+from lazynp.transforms.control._joining import may_wrap, of_either
+from lazynp.transforms.control._printing import by_percent
 from lazynp.transforms.control._sharing import refuse_merged
 from lazynp.transforms.control._state import (
     CannotStage,
@@ -153,7 +155,13 @@ def arithmetic(name: str, a: Any, b: Any, line: int) -> Any:
             if name in _DIVISIONS or name == "Pow":
                 a, b = _guarded(name, a), _guarded(name, b)
             return _pythons(_PLAIN[name](a, b))
+    elif session.picks and name != "Div" and (may_wrap(a) or may_wrap(b)):
+        out = of_either(_PLAIN[name], a, b, name in ("Pow", "LShift"))
+        if out is not None:
+            return out
     if name == "Mod" and type(a) is str:
+        if (told := by_percent(a, b)) is not None:
+            return told
         b = tuple(map(number_shown, b)) if type(b) is tuple else number_shown(b)
     out = _PLAIN[name](a, b)
     return fresh(out) if type(out) is list and {type(a), type(b)} <= _OF_LISTS else out
@@ -161,6 +169,8 @@ def arithmetic(name: str, a: Any, b: Any, line: int) -> Any:
 
 def unary(name: str, x: Any) -> Any:
     """`-x` and the like."""
+    if name == "USub" and session.picks and may_wrap(x):
+        return arithmetic("Sub", 0, x, 0)
     return _UNARY[name](_counted(x) if undecided(x) and _is_number(x) else x)
 
 
@@ -183,7 +193,7 @@ def _guarded(name: str, x: Any) -> Any:
 
 def augmented(name: str, a: Any, b: Any, line: int) -> Any:
     """`a += b` and the like."""
-    if _are_numbers(a, b):
+    if _are_numbers(a, b) or session.picks and (may_wrap(a) or may_wrap(b)):
         return arithmetic(name, a, b, line)
     if session.depth and changes_in_place(a) and not may_change(a):
         raise CannotStage(f"line {line}: an object ({kind(a)}) is changed")

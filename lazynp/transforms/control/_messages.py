@@ -24,6 +24,8 @@ from lazynp.transforms._branches import Merged
 from lazynp.transforms._cond import cond_call
 from lazynp.transforms._stage import Program, stage, weak_aval
 from lazynp.transforms.control._asked import shown
+from lazynp.transforms.control._marks import FORMATS
+from lazynp.transforms.control._printing import Text
 from lazynp.transforms.control._state import (
     CannotStage,
     mark_raised,
@@ -37,7 +39,6 @@ from lazynp.transforms.control._state import (
 # errors that an operation in a body may raise while it is traced: there is no such element
 _OF_VALUES = (IndexError, KeyError, ZeroDivisionError)
 _INT = np.dtype(np.int64)
-_FORMATS = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa])")
 
 
 class _Entry:
@@ -97,9 +98,29 @@ class _Formatted:
         return self._mark(":r:")
 
 
+class _Said:
+    """A text of traced values in an f-string."""
+
+    def __init__(self, text: Text) -> None:
+        self._text = text
+
+    def by(self, form: str) -> str:
+        return _said(self._text)
+
+    def __format__(self, form: str) -> str:
+        return _said(self._text)
+
+    def __str__(self) -> str:
+        return _said(self._text)
+
+    __repr__ = __str__
+
+
 def message(x: Any, conversion: str | None = None) -> Any:
     """What a text for an exception is made of. conversion: of an f-string."""
     x = shown(x) if is_size(x) else x
+    if type(x) is Text:
+        return _Said(x)
     if (session.depth or session.asserts) and undecided(x):
         return _Formatted(x, conversion or "")
     return x if conversion is None else CONVERSIONS[conversion](x)
@@ -115,17 +136,17 @@ def percent(form: str, given: Any) -> str:
     """`form % given` for an exception."""
     values = list(given) if type(given) is tuple else [given]
     values = [shown(x) if is_size(x) else x for x in values]
-    count = sum(found[0] != "%%" for found in _FORMATS.finditer(form))
-    if not any(map(undecided, values)) or count != len(values):
+    count = sum(found[0] != "%%" for found in FORMATS.finditer(form))
+    if not any(undecided(x) or type(x) is Text for x in values) or count != len(values):
         return form % (tuple(values) if type(given) is tuple else values[0])
 
     def one(found: re.Match[str]) -> str:
         if found[0] == "%%":
             return "%"
         x = message(values.pop(0))
-        return x.by(found[0]) if type(x) is _Formatted else found[0] % (x,)
+        return x.by(found[0]) if type(x) in (_Formatted, _Said) else found[0] % (x,)
 
-    return _FORMATS.sub(one, form)
+    return FORMATS.sub(one, form)
 
 
 def asserted(bad: Any, text: Callable[[], Any] | None) -> None:
@@ -172,10 +193,21 @@ def raised(error: Any) -> Any:
     if isinstance(error, type):
         error = error()
     mark_raised(error)
+    if any(type(x) is Text for x in error.args):
+        error.args = tuple([_said(x) if type(x) is Text else x for x in error.args])
     if (session.depth or session.asserts) and session.strict is None:
         for x in _held(error):
             _place_of(x)
     return error
+
+
+def _said(text: Text) -> str:
+    """A text that was made before, in an exception. What is raised while tracing describes what has
+    no value.
+    """
+    if session.depth or session.asserts:
+        return text.filled(lambda k, how: f"\0{_place_of(session.said[k])}{how}\0")
+    return text.filled(lambda k, how: str(session.said[k]))
 
 
 def _noted(value: Any) -> int:

@@ -17,7 +17,7 @@ from lazynp.transforms.control._affected import MEMBERSHIP, may_be_number
 from lazynp.transforms.control._counting import counting
 from lazynp.transforms.control._jumps import Jumps, call, name, never_none, no, thunk
 from lazynp.transforms.control._liveness import Liveness
-from lazynp.transforms.control._marks import mark_message, mark_test
+from lazynp.transforms.control._marks import Texts, mark_message, mark_test
 from lazynp.transforms.control._names import (
     Unsupported,
     binds,
@@ -260,7 +260,7 @@ class _Function:
         return made
 
 
-class _Expressions(ast.NodeTransformer):
+class _Expressions(Texts):
     """Expressions and simple statements. unsure: names that may be unbound, or None. optional:
     variables of this function that may be None.
     """
@@ -365,15 +365,6 @@ class _Expressions(ast.NodeTransformer):
         if not getattr(node, "of_operator", False):
             kind = "call_or_none" if getattr(node, "of_optional", False) else "call"
             node.func = self._call(node.func, kind, node.func)
-        return node
-
-    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
-        self.generic_visit(node)
-        if getattr(node, "of_error", False):
-            how = ast.Constant(chr(node.conversion) if node.conversion >= 0 else "")
-            node.value, node.conversion = self._call(node.value, "message", node.value, how), -1
-        else:
-            node.value = self._call(node.value, "text", node.value)
         return node
 
     def visit_Attribute(self, node: ast.Attribute | ast.Subscript) -> ast.AST:

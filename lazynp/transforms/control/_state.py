@@ -53,6 +53,8 @@ class Session(threading.local):
         self.exact = False  # whether a loop is unrolled rather than that an int may grow large
         self.fresh: dict[int, tuple[Any, int]] = {}  # lists and dicts, and the depth of each
         self.shown: list[Any] = []  # traced values in the messages of exceptions
+        self.said: list[Any] = []  # traced values in other texts
+        self.prints = False  # whether the program prints: what is known, it prints from then on
         self.asserts = 0  # whether the message of an `assert` is being made
         self.limit = LIMIT
         # by id, the user's functions that were traced, where anything that Python could notice is
@@ -148,10 +150,10 @@ class Session(threading.local):
         self.mode, self.notes, self.depth, self.fresh = mode, notes, 0, {}
         self.number = next(numbers)
         self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
-        self.scopes, self.shown, self.asserts = {}, [], 0
+        self.scopes, self.shown, self.said, self.asserts = {}, [], [], 0
         self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
         self.handlers, self.picks, self.stores, self.places = [], {}, None, {}
-        self.merged, self.facts, self.takes_none = {}, {}, []
+        self.merged, self.facts, self.takes_none, self.prints = {}, {}, [], False
         self.own, self.carry, self.tables = {}, None, {}
         outermost, self.recursive, self.within = not self.within, 0, self.within | within
         try:
@@ -451,13 +453,6 @@ def shown(value: Any, tree: Any) -> str:
 
 def kind(x: Any) -> str:
     return type(x).__name__
-
-
-def text(x: Any) -> Any:
-    """A value of an f-string."""
-    if session.depth and undecided(x):
-        raise CannotStage("a traced value is formatted")
-    return x
 
 
 def equations() -> int:

@@ -9,7 +9,8 @@ elements would take quadratic time. So branches are rewritten to take and return
 - An element that a branch writes is written after. If another branch is taken, that write stores
   the value that is there.
 
-An array that a branch uses in any other way remains its operand or result.
+An array that a branch uses in any other way remains its operand. If it is used so after a write,
+or returned beside one, it remains a result.
 """
 
 from __future__ import annotations
@@ -123,8 +124,8 @@ def _element(x: Array, starts: Sequence[Any]) -> Array:
 
 
 class Uses:
-    """Which arrays from outside a branch uses other than by elements; how often it writes the
-    others.
+    """Which arrays from outside a branch writes other than by elements, or reads so after a write;
+    how often it writes the others.
     """
 
     def __init__(self, jaxpr: Jaxpr) -> None:
@@ -135,7 +136,7 @@ class Uses:
         }
         self.whole: set[int] = set()
         self.writes: dict[int, int] = {}
-        last: set[Any] = set(self.place)  # versions that were not written again
+        begun, last = set(jaxpr.inputs), set[Any](self.place)  # versions not written again
         for eqn in jaxpr.eqns:
             rest = eqn.inputs
             if _is_element(eqn, "slice"):
@@ -147,7 +148,8 @@ class Uses:
                 last.remove(rest[0])
                 last.add(eqn.outputs[0])
                 rest = rest[1:]
-            self._used(rest)
+            copied = _is_element(eqn, "update_slice") and rest is eqn.inputs
+            self._used([a for a in rest if copied or a not in begun])
         self._used([a for a in jaxpr.outputs if a not in last])
         self.whole.update(p for p, n in self.writes.items() if n > _MOST_WRITES)
 
@@ -161,7 +163,7 @@ class Uses:
 
 
 def _used_whole(uses: Sequence[Uses]) -> set[int]:
-    """The arrays that a branch uses other than by elements, or that are results only of some."""
+    """The arrays that remain results of branches, or that are results only of some."""
     whole = set().union(*[u.whole for u in uses])
     while True:
         count = len(whole)
@@ -266,6 +268,10 @@ def _rewritten(
     def special(eqn: Eqn, operands: list[Any]) -> list[Any] | None:
         read = None if id(eqn) not in before.number else reads[before.number[id(eqn)]]
         version = operands[0] if operands else None
+        if not (_is_element(eqn, "slice") or _is_element(eqn, "update_slice")):
+            # it reads the arrays as they were
+            operands[:] = [arrays[x.place] if isinstance(x, _Version) else x for x in operands]
+            return None
         if not isinstance(version, _Version):
             return None if read is None else [_shaped(read, eqn.outputs[0].aval.shape)]
         starts = _starts(eqn, operands[-len(_given(eqn)) :] if _given(eqn) else ())

@@ -143,13 +143,51 @@ def an_index_that_the_branch_wrote(i: Any, c: Any, x: Any, y: Any, k: Any, cond:
     return cond(x[i] > 0.5, yes, lambda: c)
 
 
+def reads_all_and_writes(i: Any, c: Any, x: Any, y: Any, k: Any, cond: Any) -> Any:
+    def yes() -> Any:
+        y[i] = x.sum() - y.max()
+        return c + y[i - 1]
+
+    return cond(x[i] > 0.5, yes, lambda: c)
+
+
+def nested_with_an_index_inside(i: Any, c: Any, x: Any, y: Any, k: Any, cond: Any) -> Any:
+    """The branch around it reads the element that the inner one may not write."""
+
+    def yes() -> Any:
+        j = np.int64(x[i] * 10) if isinstance(x, np.ndarray) else numpy.int64(x[i] * 10)
+
+        def inner() -> Any:
+            y[j] = x[j] + c
+            return c + 1
+
+        return cond(c > 0.2, inner, lambda: c)
+
+    return cond(x[i] > 0.3, yes, lambda: c)
+
+
+def writes_a_copy_too(i: Any, c: Any, x: Any, y: Any, k: Any, cond: Any) -> Any:
+    def yes() -> Any:
+        z = y.copy()
+        z[i] = 2.0 * c
+        y[i - 1] = 3.0
+        return c + z[i - 1] + y[i]
+
+    return cond(x[i] > 0.5, yes, lambda: c)
+
+
 ELEMENTS = [
     reads, reads_one_side, writes, writes_one_side, swaps, reads_what_it_wrote, nested,
     an_index_computed_inside, an_index_from_numbers,
-    an_index_that_the_branch_wrote,
+    an_index_that_the_branch_wrote, reads_all_and_writes, nested_with_an_index_inside,
 ]  # fmt: skip
-INSIDE = [an_index_from_numbers, an_index_that_the_branch_wrote]  # only the branch knows it
-BODIES = [*ELEMENTS, whole, returned]
+INSIDE = [
+    an_index_from_numbers,
+    an_index_that_the_branch_wrote,
+    nested_with_an_index_inside,
+    reads_all_and_writes,
+]  # only the branch knows it, or it reads the array
+BODIES = [*ELEMENTS, whole, returned, writes_a_copy_too]
 
 
 def by_loop(body: Body, x: Any, y: Any, k: Any) -> Any:

@@ -396,3 +396,120 @@ def test_a_number_of_two_kinds_is_what_it_is_in_python_or_refused(f: Any, dtype:
         equal += 1
         assert int(got) == int(want)
     assert equal >= 4 or dtype in ("i1", "u1")
+
+
+# -- a traced int of Python's beside a small dtype -------------------------------------------------
+
+
+def peak(x):
+    top, at = -1, 0
+    for i in range(len(x)):
+        if x[i] > top:
+            top, at = x[i], i
+    return top, at
+
+
+def counted_or_taken(x):
+    taken, n = 0, int(x[0])
+    for i in range(20):
+        n = n + 3
+        if x[i % 5] > 3:
+            taken = x[i % 5]
+        else:
+            taken = n
+    return taken, n
+
+
+def computed_in_each_round(x):
+    taken, n, i = x[0], int(x[1]), 0
+    while i < 5:
+        taken = n * 30
+        if x[i] > 50:
+            taken = x[i]
+        i += 1
+    return taken, i
+
+
+def largest_of_a_table(x):
+    table, top = x.reshape(5, 2), 0
+    for i in range(12):
+        for j in range(12):
+            v = max(0, table[i % 5, j % 2] - 1)
+            if v > top:
+                top = v
+    return top, 0
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
+@pytest.mark.parametrize(
+    "f",
+    [peak, counted_or_taken, computed_in_each_round, largest_of_a_table],
+    ids=lambda f: f.__name__,
+)
+def test_a_traced_int_of_python_joins_a_small_dtype_that_holds_it(f: Any, dtype: str) -> None:
+    ours = np.jit(f)
+    for values in ([0, 5, 2, 1, 9], [100, 2, 3, 4, 1], [1, 60, 3, 3, 3], [7, 4, 60, 2, 8]):
+        x = numpy.array(values * 2).astype(dtype)
+        with numpy.errstate(all="ignore"):
+            want = [int(v) for v in f(x)]
+        try:
+            got = [int(v) for v in ours(np.array(x))]
+        except OverflowError as error:
+            assert "an int of Python's is" in str(error)
+            assert want[0] > numpy.iinfo(dtype).max
+            continue
+        assert got == want
+    assert "unrolled" not in str(np.explain(ours))
+
+
+# -- ranges with traced steps ----------------------------------------------------------------------
+
+
+def summed(x):
+    total = 0
+    for i in range(x[0], x[1], x[2]):
+        total = total * 3 + i
+    return total, 0
+
+
+def summed_backwards(x):
+    total = 0
+    for k, i in enumerate(reversed(range(x[0], x[1], x[2]))):
+        total = total * 3 + i + k
+    return total, 0
+
+
+def left_early(x):
+    total = 0
+    i = -1
+    for i in range(int(x[0]), int(x[1]), int(x[2])):
+        if total > 50:
+            break
+        total = total * 3 + i
+    else:
+        total = total + 1000
+    return total, i
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8"])
+@pytest.mark.parametrize("f", [summed, summed_backwards, left_early], ids=lambda f: f.__name__)
+def test_a_range_may_have_a_traced_step(f: Any, dtype: str) -> None:
+    ours = np.jit(f)
+    for bounds in ([0, 10, 3], [10, 0, -3], [10, 0, 3], [5, -7, -1], [3, 18, 5], [3, 18, 20]):
+        x = numpy.array(bounds, dtype)
+        assert [int(v) for v in ours(np.array(x))] == [int(v) for v in f(x)]
+    with pytest.raises(ValueError, match="arg 3 must not be zero"):
+        ours(np.array([1, 2, 0], dtype))
+
+
+def test_a_sieve() -> None:
+    def sieve(flags):
+        for i in range(2, len(flags)):
+            if flags[i]:
+                for j in range(i * i, len(flags), i):
+                    flags[j] = False
+        return flags
+
+    for n in (30, 200):
+        want = sieve(numpy.arange(n) > 1)
+        assert (numpy.asarray(np.jit(sieve)(np.arange(n) > 1)) == want).all()

@@ -26,7 +26,7 @@ from lazynp.transforms.control._aliases import (
     protect,
 )
 from lazynp.transforms.control._growing import Growth
-from lazynp.transforms.control._joining import Either, apart, lossy, mixed, settles
+from lazynp.transforms.control._joining import Either, check_narrowed, loses, mixed, settles
 from lazynp.transforms.control._known import python_number
 from lazynp.transforms.control._laid import Orders
 from lazynp.transforms.control._places import MOST, Place, Whole, arrays_in
@@ -413,7 +413,7 @@ class Carry:
             dtype = settles(a, b)
             final = dtype or b.dtype
             why = mixed(getattr(self.cells[n], "of", v), a, b)
-            why = why or lossy(x, a, final) or lossy(y, b, final) or apart(a, b, final)
+            why = why or loses((x, a), (y, b), final, (False, dtype == a.dtype))
             if why:
                 raise OtherType(f"line {self.line}: `{n}` {why}")
             if self.either.change((n, k), x, y, self.least):
@@ -421,6 +421,7 @@ class Carry:
             if dtype is not None and not self.joining:
                 raise OtherType(f"line {self.line}: `{n}` changes type")
             if dtype is not None and dtype == a.dtype:  # only the round's value is converted
+                check_narrowed(y, dtype, self.line)
                 leaves[k], dtype = cast(y, dtype, a.weak and b.weak), None
             wanted.append(dtype)
         if all(w is None for w in wanted):

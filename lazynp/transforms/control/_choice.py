@@ -47,10 +47,10 @@ from lazynp.transforms.control._aliases import (
 from lazynp.transforms.control._asked import equal, not_equal
 from lazynp.transforms.control._divided import decided
 from lazynp.transforms.control._joining import (
-    apart,
     are_mixed_bools,
+    check_narrowed,
     common_dtype,
-    lossy,
+    loses,
     mixed,
     wraps_on_one_path,
 )
@@ -268,7 +268,7 @@ def _decided(
         theirs, of = made | alone.get(n, set()), getattr(cells.get(n), "of", None)
         plan.append(_joined(n, pair[0], pair[1], line, theirs, n in optional or maybe, of))
     wanted = [slot for part in plan for slot in part[1]]
-    programs = [_aligned(s.program, [(slot[k], slot[2]) for slot in wanted], s.count)
+    programs = [_aligned(s.program, [(slot[k], slot[2]) for slot in wanted], s.count, line)
                 for k, s in enumerate(sides)]  # fmt: skip
     merged = Merged(programs, 0)
     index = elementwise.convert(predicate, dtype=_INT)
@@ -403,7 +403,7 @@ def _joined(
                 "on it"
             )
         aval = _common(p[1], q[1], name, line)
-        why = mixed(a if of is None else of, p[1], q[1]) or _loses((x, p[1]), (y, q[1]), aval.dtype)
+        why = mixed(a if of is None else of, p[1], q[1]) or loses((x, p[1]), (y, q[1]), aval.dtype)
         if why:
             raise CannotStage(
                 f"line {line}: {quoted(name)} {why}, and which branch runs is not known"
@@ -426,11 +426,6 @@ def _joined(
         return out
 
     return rebuild, slots
-
-
-def _loses(a: tuple[Any, Aval], b: tuple[Any, Aval], dtype: Any) -> str:
-    """Why these must not become numbers of this dtype."""
-    return lossy(*a, dtype) or lossy(*b, dtype) or apart(a[1], b[1], dtype)
 
 
 def _maybe(name: str, first: Any, second: Any, line: int, made: set[int]) -> _Rebuilt:
@@ -479,7 +474,7 @@ def _handle(node: Array, slot: Any, line: int, predicate: Any) -> Array:
     return made
 
 
-def _aligned(program: Program, slots: Sequence[tuple[Any, Aval]], count: int) -> Program:
+def _aligned(program: Program, slots: Sequence[tuple[Any, Aval]], count: int, line: int) -> Program:
     """The program with these results: places among its own, truth values, or nothing."""
     jaxpr = program.jaxpr
 
@@ -488,9 +483,9 @@ def _aligned(program: Program, slots: Sequence[tuple[Any, Aval]], count: int) ->
             return zeros(aval)
         if isinstance(place, bool):
             return elementwise.convert(result_handle(node_of(np.bool_(place))), dtype=aval.dtype)
-        x = outs[place]
-        return x if x.dtype == aval.dtype else elementwise.convert(
-            x, dtype=aval.dtype, weak=aval.weak)  # fmt: skip
+        check_narrowed(x := outs[place], aval.dtype, line)
+        weak = aval.weak
+        return x if x.dtype == aval.dtype else elementwise.convert(x, dtype=aval.dtype, weak=weak)
 
     def run(xs: list[Array]) -> list[Array]:
         outs = run_jaxpr(jaxpr, xs)

@@ -8,13 +8,14 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._avals import Aval
+from lazynp._intervals import interval
 from lazynp._quiet import quietly
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control._state import session, user_line
 
-_ORDER = "biufc"
+_ORDER, _WIDE = "biufc", np.dtype(np.int64)
 _NUMBERS = {np.dtype(t): t.__name__ for t in (bool, int, float, complex)}
 
 
@@ -26,19 +27,45 @@ def common_dtype(a: Aval, b: Aval) -> np.dtype[Any]:
     return np.result_type(*given) if a.weak is not b.weak else np.result_type(a.dtype, b.dtype)
 
 
-def lossy(x: Any, a: Aval, dtype: np.dtype[Any]) -> str:
-    """Why a number of Python's cannot become a number of this dtype, which another path gives."""
+def _lossy(x: Any, a: Aval, dtype: np.dtype[Any], checks: bool = False) -> str:
+    """Why a number of Python's cannot become a number of this dtype, which another path gives.
+    checks: whether the program checks an int that is traced (`check_narrowed`).
+    """
     if not a.weak or a.dtype == dtype:
         return ""
     number = x if isinstance(x, (bool, int, float, complex)) else None
     exact = session.strict is not None and dtype in (np.float32, np.complex64)
     if number is None:
-        lost = exact or a.dtype.kind == "i" and dtype.kind in "iu"
+        lost = exact or a.dtype.kind == "i" and dtype.kind in "iu" and not checks
     else:
         lost = not _holds(number, dtype, exact)
     kinds = {"b": "a bool", "i": "an int", "f": "a float"}
     shown = kinds.get(a.dtype.kind, "a complex") if number is None else repr(number)
     return f"is {shown} of Python's on one path, which {dtype} of the other may not hold" * lost
+
+
+def loses(
+    a: tuple[Any, Aval], b: tuple[Any, Aval], dtype: np.dtype[Any],
+    checks: tuple[bool, bool] = (True, True),
+) -> str:  # fmt: skip
+    """Why these must not become numbers of this dtype. checks: of each, see `_lossy`."""
+    why = _lossy(*a, dtype, checks[0]) or _lossy(*b, dtype, checks[1])
+    return why or _apart(a[1], b[1], dtype)
+
+
+def check_narrowed(x: Any, dtype: np.dtype[Any], line: int) -> None:
+    """Record that a traced int of Python's must be one that this dtype, of another path, holds."""
+    if not isinstance(x, Array) or x.dtype != _WIDE or dtype.kind not in "iu":
+        return
+    if not weak_aval(x).weak:
+        return
+    least, most = interval(x._read())
+    low, high = max(np.iinfo(dtype).min, -(2**63)), min(np.iinfo(dtype).max, 2**63 - 1)
+    if low <= least and most <= high:
+        return
+    bad = elementwise.logical_or(elementwise.less(x, low), elementwise.greater(x, high))
+    text = f"line {line}: an int of Python's is {{}} on one path, and {dtype} on another"
+    check_later(bad, OverflowError, text, x)
 
 
 def _holds(number: Any, dtype: np.dtype[Any], exact: bool) -> bool:
@@ -54,7 +81,7 @@ def _holds(number: Any, dtype: np.dtype[Any], exact: bool) -> bool:
     return bool(np.isfinite(made) or not np.isfinite(number))
 
 
-def apart(a: Aval, b: Aval, dtype: np.dtype[Any]) -> str:
+def _apart(a: Aval, b: Aval, dtype: np.dtype[Any]) -> str:
     """Why numbers of NumPy's must not become of this dtype: where Python could notice it."""
     if session.strict is None or all(x.weak or x.dtype == dtype for x in (a, b)):
         return ""
@@ -88,8 +115,6 @@ def settles(a: Aval, b: Aval) -> np.dtype[Any] | None:
 
 
 # -- an int of Python's on one path, and of a small dtype on another -------------------------------
-
-_WIDE = np.dtype(np.int64)
 
 
 def wraps_on_one_path(a: Aval, b: Aval, dtype: np.dtype[Any]) -> bool:

@@ -16,6 +16,7 @@ from lazynp._dimensions import as_number, is_unsized, sized
 from lazynp._node import leaf
 from lazynp._sizes import Size, largest, smallest
 from lazynp.primitives import elementwise
+from lazynp.primitives.checks import check_later
 from lazynp.transforms.control._calls import call
 from lazynp.transforms.control._state import CannotStage, may_change, pythons, session, undecided
 
@@ -148,20 +149,30 @@ def _range(*args: Any) -> Any:
         return range(*args)
     given: tuple[Any, ...] = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     start, stop, step = given
-    if undecided(step):
-        raise TypeError("range: a step that is only traced; while can loop by a traced step")
-    step = operator.index(step)
-    if not step:
-        raise ValueError("range() arg 3 must not be zero")
-    for b in (start, stop):
+    for b in given:
         if undecided(b) and (b.ndim or b.dtype.kind not in "iu"):
             kind = "float" if b.dtype.kind == "f" else str(b.dtype)
             raise TypeError(f"'{kind}' object cannot be interpreted as an integer")
+    if undecided(step):
+        return _by_steps(*[pythons(b, _INT) if undecided(b) else operator.index(b) for b in given])
+    step = operator.index(step)
+    if not step:
+        raise ValueError("range() arg 3 must not be zero")
     distance = stop - start if step > 0 else start - stop
     length = distance if abs(step) == 1 else (distance + (abs(step) - 1)) // abs(step)
     if step == 1:  # a loop from start to stop has no rounds if stop is less
         return Rounds(start, 1, length, _itself, stop)
     return Rounds(start, step, elementwise.maximum(length, 0), _itself)
+
+
+def _by_steps(start: Any, stop: Any, step: Any) -> Rounds:
+    """A range with a step that is only traced, of either sign."""
+    zero = elementwise.equal(step, 0)
+    check_later(zero, ValueError, "range() arg 3 must not be zero")
+    length = -((start - stop) // elementwise.select(zero, 1, step))  # rounded up
+    made = Rounds(0, 1, elementwise.maximum(length, 0), lambda k: start + k * step)
+    made.reversible = True
+    return made
 
 
 def _of_sizes(*args: Any) -> Any:

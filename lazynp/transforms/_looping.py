@@ -173,7 +173,18 @@ def fori_loop(
     preserve_dimensions: axes of init_val that have one traced size go on sharing one. False: each
     axis is carried for itself, and may change; in the body, no two are known to be equal.
     """
+    for name, bound in (("lower", lower), ("upper", upper)):
+        _check_bound(name, bound)
     return counted(lower, upper, body_fun, init_val, unroll, bool(preserve_dimensions))
+
+
+def _check_bound(name: str, bound: Any) -> None:
+    if type(bound) is Size or _is_int(bound):
+        return
+    check_leaf(bound, "fori_loop")
+    aval = new_array(node_of(bound)).aval
+    if aval.shape or aval.dtype.kind not in "biu":
+        raise TypeError(f"fori_loop: {name} must be an integer, got {aval}")
 
 
 def counted(

@@ -302,3 +302,14 @@ def test_generated_nests(data: Any) -> None:
     want = grad(lambda x: names["run"](*PYTHON, x))(np.array(x))
     got = jit(grad(lambda x: names["run"](*OURS, x)))(np.array(x))
     numpy.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("bound", [2.5, 3.0, 3j, numpy.float64(3), numpy.arange(3), [3], "3", None])
+def test_bounds_are_integers(bound: Any) -> None:
+    """As those of a range."""
+    for transform in (lambda f: f, np.jit):
+        for bounds in ((0, bound), (bound, 3)):
+            run = transform(lambda b=bounds: np.fori_loop(*b, lambda i, x: x + i, 0.0))
+            with pytest.raises(TypeError, match=r"fori_loop: (lower|upper|arrays)"):
+                run()
+    assert float(np.fori_loop(numpy.int8(1), np.array(4), lambda i, x: x + i, 0.0)) == 6

@@ -38,6 +38,7 @@ from lazynp.transforms.control._loops import COUNT, for_, while_
 from lazynp.transforms.control._matching import is_sequence
 from lazynp.transforms.control._membership import within
 from lazynp.transforms.control._messages import message, percent, raised, said
+from lazynp.transforms.control._modular import modular
 from lazynp.transforms.control._names import binds, jumps, names
 from lazynp.transforms.control._numbers import STANDING
 from lazynp.transforms.control._places import changed, kept_inside, own
@@ -78,7 +79,7 @@ class _Operators:
 for _function in (
     absent, and_, arithmetic, assert_, augmented, branch, call, call_or_none, catches, catching,
     caught, chain, changed, choose, counted, cut, depth, equals, for_, fresh, is_sequence, item,
-    load, message,
+    load, message, modular,
     not_, or_, own, percent, present, raised, reduced, result, said, same, sequence, summed, surely,
     tested, text, unary, while_, within, written,
 ):  # fmt: skip

@@ -143,13 +143,15 @@ _OF_LISTS = {list, int, bool}  # operands of which lists make new ones
 _LARGE, _STEP = 2**63, 2**31
 
 
-def arithmetic(name: str, a: Any, b: Any, line: int) -> Any:
-    """`a + b` and the like."""
+def arithmetic(name: str, a: Any, b: Any, line: int, wraps: bool = False) -> Any:
+    """`a + b` and the like. wraps: only the low bits of ints count (`_modular`)."""
     if _are_numbers(a, b):
         a, b = _counted(a), _counted(b)
+        if wraps and is_int(a) and is_int(b):
+            return _PLAIN[name](_wrapped(a), _wrapped(b))
         if session.depth:
             _check_failures(name, a, b, line)
-        if name not in _DIVISIONS and _is_int(a) and _is_int(b):
+        if name not in _DIVISIONS and is_int(a) and is_int(b):
             return _checked(name, a, b, line)
         if session.depth and session.strict is not None:
             if name in _DIVISIONS or name == "Pow":
@@ -165,6 +167,11 @@ def arithmetic(name: str, a: Any, b: Any, line: int) -> Any:
         b = tuple(map(number_shown, b)) if type(b) is tuple else number_shown(b)
     out = _PLAIN[name](a, b)
     return fresh(out) if type(out) is list and {type(a), type(b)} <= _OF_LISTS else out
+
+
+def _wrapped(x: Any) -> Any:
+    """The int of 64 bits with the low bits of this one."""
+    return x if isinstance(x, Array) else (x + _LARGE) % (2 * _LARGE) - _LARGE
 
 
 def unary(name: str, x: Any) -> Any:
@@ -185,7 +192,7 @@ def _guarded(name: str, x: Any) -> Any:
     """An operand as a number of NumPy's: checks have recorded where Python fails. (See
     `_promotion/_program`.)
     """
-    if not isinstance(x, Array) or x.dtype.kind != "f" and not (name == "Div" and _is_int(x)):
+    if not isinstance(x, Array) or x.dtype.kind != "f" and not (name == "Div" and is_int(x)):
         return x
     weak = elementwise.convert(x, dtype=np.dtype(np.float64), weak=True)
     return new_scalar(elementwise.convert(weak, dtype=np.dtype(np.float64))._read())
@@ -228,7 +235,7 @@ def _check_failures(name: str, a: Any, b: Any, line: int) -> None:
         return
     if name in _DIVISIONS and isinstance(b, Array):
         check_later(elementwise.equal(b, 0), ZeroDivisionError, f"line {line}: division by zero")
-    if name == "Pow" and not (_is_int(a) and _is_int(b)):
+    if name == "Pow" and not (is_int(a) and is_int(b)):
         _check_power(_guarded(name, a), _guarded(name, b), line)
 
 
@@ -244,7 +251,7 @@ def _check_power(a: Any, b: Any, line: int) -> None:
     check_later(elementwise.logical_not(elementwise.isfinite(out)), OverflowError, text)
 
 
-def _is_int(x: Any) -> bool:
+def is_int(x: Any) -> bool:
     if type(x) is int:
         return True
     if not isinstance(x, Array):

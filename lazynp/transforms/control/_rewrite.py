@@ -18,6 +18,7 @@ from lazynp.transforms.control._counting import counting
 from lazynp.transforms.control._jumps import Jumps, call, name, never_none, no, thunk
 from lazynp.transforms.control._liveness import Liveness
 from lazynp.transforms.control._marks import Texts, mark_message, mark_test
+from lazynp.transforms.control._modular import is_modular, of_wraps, wraps
 from lazynp.transforms.control._names import (
     Unsupported,
     binds,
@@ -433,6 +434,7 @@ class _Expressions(Texts):
         return [first, located(ast.Assign([set_], made), node)]
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        modular = is_modular(node)
         self.generic_visit(node)
         kind = type(node.op).__name__
         if getattr(node, "of_error", False):
@@ -440,10 +442,14 @@ class _Expressions(Texts):
         if getattr(node, "of_sum", False):
             return self._call(node, "summed", node.left, node.right)
         growing = kind in _GROWING and not (is_float(node.left) or is_float(node.right))
+        if modular:
+            given = ast.Constant(kind), node.right, of_wraps(node.left), ast.Constant(node.lineno)
+            return self._call(node, "modular", *given)
         if not growing and kind not in _DIVIDING:
             return node
-        line = ast.Constant(node.lineno)
-        return self._call(node, "arithmetic", ast.Constant(kind), node.left, node.right, line)
+        line, more = ast.Constant(node.lineno), wraps(node)
+        given = ast.Constant(kind), node.left, node.right, line
+        return self._call(node, "arithmetic", *given, *more)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         mark_message(node.exc)

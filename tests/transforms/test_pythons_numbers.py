@@ -226,3 +226,48 @@ def test_escape_times_by_pythons_complex_numbers() -> None:
         return out
 
     assert numpy.array_equal(np.jit(escapes)(12, 20), escapes(12, 20))
+
+
+def counts_arrays(x):
+    return any(x > 1) + any(x > 0) + all(x > -9) * 5
+
+
+def counts_lists(x):
+    return any([x[0] > 0, x[1] > 0]) + any([x[2] > -9]) + all((x[0] > -9, True))
+
+
+def counts_bools(x):
+    return bool(x[0] > -9) + bool(x[1] > -9) - -bool(x[2] > -9)
+
+
+def counts_generators(x):
+    return any(v > 0 for v in x) + any(v > -9 for v in x) + (all(v > -9 for v in x) - 1)
+
+
+def _is_large(v):
+    return v > -9
+
+
+def picks_by_a_bool(x):
+    return [10, 20, 30][any(x > -9)] + any(map(_is_large, x)) + True
+
+
+def counts_in_a_loop(x):
+    n = 0
+    for i in range(1, len(x)):
+        n += any(x[:i] > 1) + all(x[:i] > -2) + bool(x[i] > 0)
+    return n
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        counts_arrays, counts_lists, counts_bools, counts_generators, picks_by_a_bool,
+        counts_in_a_loop,
+    ],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+def test_truths_are_bools_of_python_which_add_up(f: Any) -> None:
+    for n in (5, 20):
+        x = numpy.random.default_rng(n).normal(size=n)
+        assert int(np.jit(f)(np.array(x))) == f(x)

@@ -38,7 +38,7 @@ from lazynp.transforms.control._tables import as_table, extreme, table_of
 from lazynp.transforms.control._tables_reduced import extreme_of, total_of, truths_of
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
-_COMPLEX = np.dtype(np.complex128)
+_COMPLEX, _BOOL = np.dtype(np.complex128), np.dtype(np.bool_)
 _SUMS_CAREFULLY = sys.version_info >= (3, 12)  # `sum` of floats compensates for rounding
 
 
@@ -115,7 +115,7 @@ def _complex(*args: Any, **kwargs: Any) -> Any:
 
 
 def _bool(*args: Any) -> Any:
-    return new_scalar(truth(args[0])._read()) if args and undecided(args[0]) else bool(*args)
+    return pythons(truth(args[0]), _BOOL) if args and undecided(args[0]) else bool(*args)
 
 
 def _extremum(function: Any, better: str) -> Any:
@@ -310,8 +310,8 @@ def _of_truths(function: Any) -> Any:
     def of(*args: Any) -> Any:
         given: Any = args[0] if len(args) == 1 else None
         if type(given) is NDArray and undecided(given) and given.ndim == 1:
-            values: Any = elementwise.convert(given, dtype=np.dtype(bool))
-            return new_scalar((values.any() if decides else values.all())._read())
+            values: Any = elementwise.convert(given, dtype=_BOOL)
+            return pythons(values.any() if decides else values.all(), _BOOL)
         if type(given) not in (_GIVEN if session.strict is None else (list, tuple)):
             return function(*args)
         if (found := truths_of(given, decides)) is not None:
@@ -322,7 +322,7 @@ def _of_truths(function: Any) -> Any:
             return function(items)
         if any([bool(x) is decides for x in items if not undecided(x)]):
             return decides
-        return new_scalar(functools.reduce(join, traced)._read())
+        return pythons(functools.reduce(join, traced), _BOOL)
 
     return of
 
@@ -460,7 +460,7 @@ def _tested(function: Any, compute: Any) -> Any:
 
     def of(*args: Any) -> Any:
         x = _operand(args[0]) if len(args) == 1 and undecided(args[0]) else None
-        return function(*args) if x is None else pythons(compute(x), np.dtype(bool))
+        return function(*args) if x is None else pythons(compute(x), _BOOL)
 
     return of
 

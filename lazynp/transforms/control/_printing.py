@@ -7,6 +7,7 @@ error.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -133,16 +134,24 @@ def formatting(function: Any) -> Callable[..., Any] | None:
     ):
         return None
 
+    if function not in (str, repr, format) and function.__name__ == "join":
+        return functools.partial(_joined, function)
+
     def made(*args: Any, **kwargs: Any) -> Any:
-        if function not in (str, repr, format) and function.__name__ == "join":
-            args = tuple(list(a) if not isinstance(a, (list, tuple)) else a for a in args)
-            args = tuple([[x.marked if type(x) is Text else x for x in a] for a in args])
-            return written(function(*args))
+        if not any(map(_is_told, (*args, *kwargs.values()))):
+            return function(*args, **kwargs)  # for an exception, with marks of its own
         given = {n: _Formatted(x) if _is_told(x) else x for n, x in kwargs.items()}
-        out = function(*[_Formatted(x) if _is_told(x) else x for x in args], **given)
-        return written(out)
+        return written(function(*[_Formatted(x) if _is_told(x) else x for x in args], **given))
 
     return made
+
+
+def _joined(function: Any, parts: Any) -> Any:
+    """`", ".join(parts)`"""
+    parts = list(parts)
+    if not any(type(x) is Text for x in parts):
+        return function(parts)
+    return written(function([x.marked if type(x) is Text else x for x in parts]))
 
 
 def _printed(*args: Any, **kwargs: Any) -> None:

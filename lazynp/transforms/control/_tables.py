@@ -46,6 +46,8 @@ def item(x: Any, index: Any, of: Any = None) -> Any:
         return _entry(x, index)
     if not undecided(index) or (kind := _kind(x)) is None:
         return x[index]
+    if index.dtype == np.bool_ and weak_aval(index).weak:  # Python's, which is an int
+        index = pythons(index, _INT)
     if index.ndim or index.dtype.kind not in "iu" or not x:
         return x[index]
     if kind is bytes:

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 import lazynp as np
 from lazynp._array import Array
-from lazynp._promotion import _case, derivatives
+from lazynp._promotion import _at_once, _case, _derived, derivatives
 from tests import derivative_generator as generator, derivative_scenarios as scenarios
 from tests.promoting import promoting
 
@@ -70,8 +70,10 @@ def explained() -> str:
     return "\n".join(d.explained() for d in derivatives.values())
 
 
+@pytest.mark.parametrize("starting", [-numpy.inf, _at_once._STARTING], ids=["compiled", "at once"])
 @pytest.mark.parametrize("scenario", scenarios.COMPILED, ids=lambda f: f.__name__)
-def test_programs_give_what_python_gives(scenario: Any) -> None:
+def test_programs_give_what_python_gives(scenario: Any, starting: float, monkeypatch: Any) -> None:
+    monkeypatch.setattr(_at_once, "_STARTING", starting)
     assert compared(scenario) >= 1, explained()
 
 
@@ -164,7 +166,8 @@ def test_calls_of_a_program_trace_compile_and_record_nothing() -> None:
 
 
 def test_short_or_few_calls_are_only_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_case, "SECONDS", 1e9)
+    for module, name in (_case, "SECONDS"), (_case, "RENT"), (_derived, "_RENT"):
+        monkeypatch.setattr(module, name, 1e9)
     slope = np.grad(scenarios.fit)
     for _ in range(20):
         slope(scenarios.data(0, 6), scenarios.data(1, 9, 6), scenarios.data(2, 9))

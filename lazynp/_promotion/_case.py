@@ -62,10 +62,12 @@ class Case:
     """
 
     def __init__(
-        self, seconds: float, key: str | None = None, texts: tuple[str, ...] = ()
+        self, seconds: float, key: str | None = None, texts: tuple[str, ...] = (),
+        rent: float | None = None,
     ) -> None:  # fmt: skip
         self.seconds, self.refused, self.texts = seconds, "", texts
-        self.least = RENT  # seconds of Python's, before a trace
+        self._rent = RENT if rent is None else rent
+        self.least = self._rent  # seconds of Python's, before a trace
         self.key, self.won = key, _earlier.has_won(key)
         if self.won:
             self.seconds = max(seconds, RENT)
@@ -104,7 +106,8 @@ class Case:
     @property
     def ready(self) -> bool:
         """Whether the candidate may have its trial."""
-        begun = bool(self._works) or self.won or budget.affords(self.compiling)
+        begun = bool(self._works) or self.won or not self.compiling
+        begun = begun or budget.affords(self.compiling)
         return begun and self.seconds >= self.price and self.is_compiled()
 
     def is_compiled(self) -> bool:
@@ -131,6 +134,8 @@ class Case:
         """Seconds of Python, before the candidate is compiled. A program that runs in pieces is
         compiled piece by piece, and each has its price.
         """
+        if not self.compiling and self.candidate is not None:
+            return self._rent
         pieces = max(len(self._works), 1)
         lost = pieces * lost_to_python(self.compiling, min(self._shortest, self.last or 0.0))
         return max(RENT, _earlier.times(self.won) * lost, self._at_stake)
@@ -194,6 +199,11 @@ class Case:
         self._left = None if sure or self._wins > 1 else _UNSURE
         return self._wins == 1
 
+    @property
+    def unsure(self) -> bool:
+        """Whether the program has a second trial to come."""
+        return self._left is not None
+
     def asks_again(self) -> bool:
         """Whether the program, about to run a call, has its second trial instead."""
         if self._left is None:
@@ -207,8 +217,8 @@ class Case:
     @property
     def due(self) -> bool:
         """Whether Python has spent enough for a trace."""
-        waiting = self.won is False and self.least <= RENT
-        least = _earlier.WAITING * RENT if waiting else self.least
+        waiting = self.won is False and self.least <= self._rent
+        least = _earlier.WAITING * self._rent if waiting else self.least
         return self.seconds >= max(least, self._at_stake)
 
     def refuse(self, why: BaseException) -> None:

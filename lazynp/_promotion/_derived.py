@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from lazynp._memo import Memo
 from lazynp._plan import STATS
 from lazynp._promotion import _case, _clock, _trials
 from lazynp._promotion._allowed import may_run
+from lazynp._promotion._at_once import NotNow, Steps, steps_for
 from lazynp._promotion._calls import AgainCall, Call
 from lazynp._promotion._case import Case
 from lazynp._promotion._copies import computed
@@ -28,16 +29,19 @@ from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._given import Given, Numbers
 from lazynp._promotion._giving_way import Attempt, Prepared, same_value
 from lazynp._promotion._guards import Changing, Guards, Inputs, names_of
-from lazynp._promotion._program import Program
-from lazynp._promotion._results import Results
+from lazynp._promotion._known_calls import MISSED, KnownCall, known_call
+from lazynp._promotion._program import Changes, Program
+from lazynp._promotion._results import Results, rebuilt
 from lazynp._promotion._template import Again
 from lazynp._promotion._trials import Trials
 from lazynp._recorder import GivesWay
 from lazynp._signals import let_through
+from lazynp.transforms._arguments import Arguments
 from lazynp.transforms._grad import value_and_grad
 from lazynp.transforms._pulls import LinearFunction
 from lazynp.transforms._recipes import Recipe, recipe_of, runners
-from lazynp.transforms._stack import name_of
+from lazynp.transforms._stack import name_of, node_of
+from lazynp.transforms._traced import Traced
 from lazynp.transforms.control import (
     CannotStage,
     converted,
@@ -47,7 +51,10 @@ from lazynp.transforms.control import (
     wrappers,
 )
 
-_SHORT = 2e-4  # seconds: calls that are shorter are not worth it
+_SHORT = 4e-5  # seconds: calls that are shorter are not worth it
+# Of Python, before a trace: that takes as long as some twenty calls, of which the first are slow.
+_RENT, _CALLS = 0.012, 16  # seconds; calls
+_KNOWN = 4  # kinds of calls that are served without taking them apart
 _COMPILING = 0.006  # seconds for each operation: derivatives are compiled more slowly than loops
 _EQUATIONS = 1000
 
@@ -60,6 +67,8 @@ class Derived(Trials):
     def __init__(self, name: str, code: CodeType) -> None:
         identity = f"{name} {of_code(code)}"
         super().__init__(name, _SHORT, _COMPILING, identity)
+        self.before = self.rent
+        self._known: list[KnownCall] = []
         self._soon = has_won(key_of("function", identity))
         self.plain = _nothing
         self.off = False
@@ -67,23 +76,36 @@ class Derived(Trials):
         self.gave_way = 0  # calls
         self._busy = threading.Lock()
 
+    @property
+    def rent(self) -> float:
+        return min(_RENT, _case.RENT)
+
     def restore(self, why: str = "") -> None:
         self.off, self.given_back = True, why
+        self._known = []
         self.cases.clear()
 
     def run(
         self, recipe: Recipe, plain: Callable[..., Any], args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:  # fmt: skip
-        if self.off or not may_run() or not self._busy.acquire(blocking=False):
+        if self.off or not may_run():
+            return plain(*args, **kwargs)
+        for known in self._known:
+            found = known.call((recipe, *args), kwargs)
+            if found is not MISSED:
+                return found
+        if not self._busy.acquire(blocking=False):
             return plain(*args, **kwargs)
         attempt = self._attempt = Attempt(lambda s: self._prepared(recipe, args, kwargs, s))
         run = functools.partial(attempt.run, plain)
         try:
-            if self.seconds < _case.SECONDS and not self._soon:
+            if self._is_early():
                 return self._early(run, args, kwargs)
             self.plain = lambda _, *args, **kwargs: run(*args, **kwargs)
-            return self._run((recipe, *args), kwargs)
+            out = self._run((recipe, *args), kwargs)
+            self._note((recipe, *args), kwargs)
+            return out
         except GivesWay:
             if attempt.prepared is None:
                 raise
@@ -92,9 +114,35 @@ class Derived(Trials):
             self.plain, self._attempt = _nothing, None  # they keep what the function keeps
             self._busy.release()
 
+    def _note(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Let calls like this one be known, if a program serves them."""
+        case = self._recent
+        if case is None or case.unsure:
+            return
+        program = case.program
+        if not isinstance(program, DerivedProgram) or program.noted:
+            return
+        program.noted = True
+        given = self._given(args, kwargs)
+        if given is None or self.cases.get(given.key) is not case or not program.gives_new:
+            return
+        known = known_call(given, program)
+        if known is not None:
+            self._known = [known, *self._known][:_KNOWN]
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._known = []
+
     def _has_candidate(self, case: Case, given: Given, program: Program) -> None:
         if self._attempt is not None:
             self._attempt.has(Prepared(case, given, program))
+
+    def _is_early(self) -> bool:
+        """Whether it is too early to take calls apart."""
+        if self._soon or self.seconds >= _case.SECONDS:
+            return False
+        return self.seconds < self.rent or self.calls < _CALLS
 
     def _early(
         self, plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -213,6 +261,48 @@ class DerivedProgram(Program):
     def __init__(self, name: str, given: Given, numbers: Numbers) -> None:
         super().__init__(_named(name), given)
         self._scopes = dict(numbers.scopes)
+        self.steps: Steps | None = None
+        self._of_steps: Traced | None = None  # what they were made of
+        self.noted = False  # whether calls that it serves are known, if they can be
+
+    @property
+    def at_once(self) -> bool:
+        return self.steps is not None
+
+    def _traced(self, leaves: list[Any]) -> int:
+        operations = super()._traced(leaves)
+        traces = list(self._jitted._cache.values())
+        self._of_steps = traces[0] if len(traces) == 1 else None
+        self.steps = None if self._of_steps is None else steps_for(self._of_steps)
+        return operations
+
+    def __call__(
+        self, leaves: list[Any], originals: list[Any], objects: list[Any],
+        arrays: Arguments | None = None,
+    ) -> tuple[Any, Changes]:  # fmt: skip
+        if self.steps is None:
+            return super().__call__(leaves, originals, objects, arrays)
+        given = arrays or Arguments((tuple(leaves), {}), "a derivative")
+        if self._jitted._valid((given.key, ()), given.places, given) is not self._of_steps:
+            raise NotNow
+        operands = [*(x._node for x in given.owners), *map(node_of, given.values)]
+        out = self.result(operands, originals)
+        if out is MISSED:
+            raise NotNow
+        return out, []
+
+    def result(self, operands: list[Any], leaves: Sequence[Any] = ()) -> Any:
+        """What the steps give, rebuilt; `MISSED`: Python must make the call."""
+        values = None if self.steps is None else self.steps.run(operands)
+        results = self._results
+        if values is None or results is None:
+            return MISSED
+        return rebuilt(results.out, results.rows_apart(values), list(leaves), [])
+
+    @property
+    def gives_new(self) -> bool:
+        """Whether nothing that it is given is part of the result."""
+        return self._results is not None and _is_new(self._results.out)
 
     def _guards(self, again: Again, classes: list[type]) -> Guards:
         inputs = Inputs(self._scopes, again.scopes)
@@ -245,6 +335,19 @@ class DerivedProgram(Program):
         args = args[: len(args) - len(self._template.names)]
         free = {i for n in moving if -len(args) <= n < len(args) for i in _leaves_of(args[n])}
         return {v for v, i in zip(weak, places, strict=True) if i not in free}
+
+
+def _is_new(spec: Any) -> bool:
+    """Whether a result is made of values of the program's and constants."""
+    kind, *rest = spec
+    if kind == "sequence":
+        return all(map(_is_new, rest[1]))
+    if kind == "dict":
+        return all(map(_is_new, rest[0].values()))
+    return all(map(_is_new, rest[1])) if kind == "linear" else kind in _NEW
+
+
+_NEW = ("new", "numpys", "number", "fixed")
 
 
 def _leaves_of(spec: Any) -> list[int]:

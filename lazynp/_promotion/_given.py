@@ -52,7 +52,7 @@ class Numbers:
         """Whether this number is an input. (An argument that is an int may be a size: it is one
         after several values.)
         """
-        if isinstance(x, self.kept) or type(x) is int and abs(x) >= _LARGE:
+        if isinstance(x, self.kept) or type(x) is int and abs(x) >= LARGE:
             return False
         if path in self.varying:
             return True
@@ -73,7 +73,7 @@ class Numbers:
 
     def may_vary(self, path: Path) -> bool:
         return not any(
-            isinstance(x, self.kept) or type(x) is int and abs(x) >= _LARGE
+            isinstance(x, self.kept) or type(x) is int and abs(x) >= LARGE
             for x in self._last.get(path, ())
         )  # fmt: skip
 
@@ -94,7 +94,7 @@ _SIZES = 4
 _LEAVES = 256  # in all: with more of them, no list, dict or object is taken
 _FEW, _LONG = 8, 1 << 12  # numbers in a list
 _SMALL = 2**16  # bytes: views of less memory are passed as views, if they share it
-_LARGE = 2**53  # it is a float as well, and a program has room to add to it
+LARGE = 2**53  # it is a float as well, and a program has room to add to it
 
 
 class Given:

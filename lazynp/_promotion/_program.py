@@ -57,6 +57,7 @@ class Program:
     """The function for calls like this one."""
 
     most = EQUATIONS
+    at_once = False  # whether it needs no compiler
     again: type[Again] = Again
     results: type[Results] = Results
 

@@ -17,6 +17,7 @@ from lazynp import lowering
 from lazynp._plan import STATS
 from lazynp._promotion import _case, _clock, _earlier
 from lazynp._promotion._allowed import may_run
+from lazynp._promotion._at_once import NotNow
 from lazynp._promotion._both import first_run, later_runs
 from lazynp._promotion._budget import Later, budget
 from lazynp._promotion._case import Case, awaited, is_in_slower, note_slower
@@ -84,6 +85,11 @@ class Trials:
         self._again = 0  # times that programs were dropped because a number began to vary
         self._dropped = 0  # kinds of arguments that made room for others
 
+    @property
+    def rent(self) -> float:
+        """Seconds of Python, before the function is traced for arguments of a kind."""
+        return _case.RENT
+
     def restore(self, why: str = "") -> None:
         """Leave all further calls to Python."""
         raise NotImplementedError
@@ -130,6 +136,8 @@ class Trials:
                 try:
                     computed(given.leaves)
                     out, changes = program(*given.call)
+                except NotNow:
+                    return self.plain(*args, **kwargs)
                 except Exception as error:  # nothing was written: Python raises it at its line
                     let_through(error)
                     case.refused = f"{type(error).__name__}: {error}"
@@ -204,7 +212,7 @@ class Trials:
             if not self._has_room():
                 return None
             key = _earlier.key_of("call", self._identity, _earlier.of_kind(given.leaves))
-            case = Case(0.0, key, texts_of(given.fixed))
+            case = Case(0.0, key, texts_of(given.fixed), self.rent)
             if not self.cases:
                 case.began(self.before, self.running, _clock.in_loops.rounds > self._rounds)
             self.cases[given.key] = case
@@ -260,7 +268,7 @@ class Trials:
                     case.refused = "sets a number that must be known"
                     break
                 if not self._learns(program, given):
-                    case.compiling = self.compiling * operations
+                    case.compiling = 0.0 if program.at_once else self.compiling * operations
                     case.candidate = program
                     break
             taken = self._given(args, kwargs)

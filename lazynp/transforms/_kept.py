@@ -228,9 +228,9 @@ class _Program:
         self.size = len(nodes)
         first = len(places) - len(nodes)
         wiring = [(n[OP], [places[id(a)] for a in n[ARGS]]) for n in nodes]
-        last = _last_reads(wiring, first, {i for i in self.outs if i is not None})
+        last = last_reads(wiring, first, {i for i in self.outs if i is not None})
         self.chunks = _chunks(wiring, last)
-        self.steps = _steps(wiring, last)
+        self.steps = steps_of(wiring, last)
         of_nodes = [_bytes(n) for n in [*read.values(), *nodes]]
         self.largest = max(of_nodes, default=0)  # bytes
 
@@ -309,7 +309,7 @@ def _run_now(program: _Program, nodes: list[Any]) -> list[Array | None] | None:
 Wiring = Sequence[tuple[Op, list[int]]]
 
 
-def _last_reads(wiring: Wiring, first: int, outs: set[int]) -> dict[int, int]:
+def last_reads(wiring: Wiring, first: int, outs: set[int]) -> dict[int, int]:
     """By place, the operation after which nothing reads it; not of results."""
     last: dict[int, int] = {}
     for i, (_, places) in enumerate(wiring):
@@ -318,7 +318,7 @@ def _last_reads(wiring: Wiring, first: int, outs: set[int]) -> dict[int, int]:
     return {place: i for place, i in last.items() if place not in outs}
 
 
-def _steps(wiring: Wiring, last: dict[int, int]) -> tuple[Any, ...]:
+def steps_of(wiring: Wiring, last: dict[int, int]) -> tuple[Any, ...]:
     """For C: each operation, the places of its operands, the places that nothing reads after it,
     and a bit for each of the first operands that is one of these."""
     dead: list[list[int]] = [[] for _ in wiring]

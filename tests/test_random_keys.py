@@ -263,6 +263,9 @@ MEANS: dict[str, tuple[Any, float, float]] = {
     "f": (lambda k, a, n: k.f(3.0, a, n), 9.0, -2.0 / 7.0**2),
     "t": (lambda k, a, n: k.standard_t(a, n) ** 2, 9.0, -2.0 / 7.0**2),
     "dirichlet": (lambda k, a, n: k.dirichlet(np.stack([a, 2.0, 3.0]), n)[:, 0], 1.0, 5 / 36),
+    "noncentral": (lambda k, c, n: k.noncentral_chisquare(3.0, c, n), 2.0, 1.0),
+    "noncentral f": (lambda k, c, n: k.noncentral_f(3.0, 8.0, c, n), 2.0, 8 / 6 / 3),
+    "von mises": (lambda k, a, n: np.cos(k.vonmises(0.0, a, n)), 2.0, 0.164222),
     "wald, mean": (lambda k, a, n: k.wald(a, 2.0, n), 1.3, 1.0),
     "wald, scale": (lambda k, a, n: k.wald(1.5, a, n) ** 2, 2.0, -(1.5**3) / 2.0**2),
 }
@@ -291,6 +294,10 @@ def test_a_sample_keeps_its_place_in_the_distribution() -> None:
         (lambda a: stats.gamma(a), lambda k, a: k.gamma(a, (9,)), 2.5),
         (lambda a: stats.gamma(a), lambda k, a: k.gamma(a, (9,)), 0.3),
         (lambda m: stats.invgauss(m / 2.0, scale=2.0), lambda k, m: k.wald(m, 2.0, (9,)), 1.3),
+        (lambda c: stats.ncx2(3.0, c), lambda k, c: k.noncentral_chisquare(3.0, c, (9,)), 2.0),
+        (lambda c: stats.ncx2(0.5, c), lambda k, c: k.noncentral_chisquare(0.5, c, (9,)), 90.0),
+        (lambda a: stats.vonmises(a), lambda k, a: k.vonmises(0.0, a, (9,)), 0.5),
+        (lambda a: stats.vonmises(a), lambda k, a: k.vonmises(0.0, a, (9,)), 40.0),
     ]:
         f = functools.partial(draw, key(6))
         places = distribution(at).cdf(numpy.asarray(f(at)))

@@ -1,10 +1,10 @@
 """Distributions of keys that are composed of others, or drawn by rejection. `keys` has the rest.
 
 Parameters come first, then the shape of the samples. Samples are differentiable with respect to the
-parameters in closed formulas (`lognormal`, `weibull`, `multivariate_normal`, ...), and in `wald`
-and what is made of gamma samples (`_implicit`); not with respect to kappa of `vonmises`, to nonc,
-nor of integers. NumPy's `standard_normal`, `standard_gamma`, ... are `normal()`, `gamma(a)`, ...
-here; `shuffle` is `permutation`.
+parameters in closed formulas (`lognormal`, `weibull`, `multivariate_normal`, ...), and in `wald`,
+`vonmises` and what is made of gamma samples (`_implicit`); integers are not. NumPy's
+`standard_normal`, `standard_gamma`, ... are `normal()`, `gamma(a)`, ... here; `shuffle` is
+`permutation`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,14 @@ from lazynp import transforms
 from lazynp._array import Array
 from lazynp.functions import linear_algebra, reductions, sorting, special, ufuncs
 from lazynp.functions._arguments import shape_argument
-from lazynp.functions._implicit import at_its_place, wald_cdf, wald_density
+from lazynp.functions._implicit import (
+    at_its_place,
+    moved_by,
+    noncentral_chisquare_speed,
+    vonmises_speed,
+    wald_cdf,
+    wald_density,
+)
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions.indexing import take_along_axis, where
 from lazynp.functions.manipulation import moveaxis, ravel, reshape
@@ -165,7 +172,9 @@ class Distributions:
         first, second = self.split()
         size = sample_shape(shape, df, nonc)
         more = first.poisson(ufuncs.divide(nonc, 2.0), size)
-        return second.chisquare(ufuncs.add(df, more * 2.0), size)
+        drawn = second.chisquare(ufuncs.add(df, more * 2.0), size)
+        parameters = [broadcast(cast(as_array(p), _F64), size) for p in (nonc, df)]
+        return scalar_if_0d(plain(moved_by(noncentral_chisquare_speed, drawn, *parameters)))
 
     def f(self, dfnum: Any, dfden: Any, shape: Any = (), dtype: Any = float) -> Any:
         """F samples: the ratio of two chi-squared samples, each divided by its degrees of
@@ -224,7 +233,10 @@ class Distributions:
             sign = where(ufuncs.less(third._open(size, float), 0.5), -1.0, 1.0)
             return fits, sign * ufuncs.arccos(ufuncs.minimum(ufuncs.maximum(w, -1.0), 1.0))
 
-        angle = ufuncs.add(accepted(self, size, _F64, propose), mu)
+        drawn = accepted(self, size, _F64, propose)
+        parameter = broadcast(cast(as_array(kappa), _F64), size)
+        still = transforms.stop_gradient(drawn)
+        angle = ufuncs.add(moved_by(vonmises_speed, still, parameter), mu)
         turned = ufuncs.remainder(ufuncs.add(angle, math.pi), 2.0 * math.pi)
         return scalar_if_0d(plain(ufuncs.subtract(turned, math.pi)))
 

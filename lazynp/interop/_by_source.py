@@ -17,6 +17,7 @@ from typing import Any
 
 import lazynp as np
 from lazynp.functions.functional import counterpart
+from lazynp.interop import math as traced_math
 from lazynp.interop._calls import is_traced, only, refuse
 
 Function = Callable[..., Any]
@@ -31,7 +32,7 @@ PLAIN = {
     "scipy.optimize": "rosen rosen_der rosen_hess rosen_hess_prod",
     "scipy.signal": "freqs deconvolve hilbert2 wiener istft lombscargle gausspulse chirp sawtooth "
     "square zpk2tf cont2discrete vectorstrength envelope group_delay tf2zpk "
-    "bilinear firwin",
+    "bilinear firwin butter cheby1 cheby2 iirfilter iirpeak iirnotch",
     "scipy.spatial": "distance_matrix procrustes geometric_slerp",
     "scipy.spatial.distance": "jensenshannon",
     "scipy.sparse.csgraph": "laplacian",
@@ -42,7 +43,8 @@ SAMPLES = (
     "differential_entropy circmean circvar circstd directional_stats combine_pvalues lmoment "
     "scoreatpercentile tmin tmax ttest_ind ttest_rel ttest_1samp chisquare power_divergence "
     "describe theilslopes pmean gstd tstd tvar tsem sigmaclip alexandergovern brunnermunzel "
-    "expectile obrientransform jarque_bera skewtest kurtosistest normaltest"
+    "expectile obrientransform jarque_bera skewtest kurtosistest normaltest f_oneway "
+    "boxcox_llf yeojohnson_llf"
 )
 
 
@@ -59,9 +61,37 @@ def _array(x: Any, dtype: Any = None, **options: Any) -> Any:
     return np.asarray(x, dtype)
 
 
+class _Extra:
+    """array_api_extra, whose `at` would write numbers."""
+
+    def __init__(self, extra: Any) -> None:
+        self._extra = extra
+
+    def at(self, x: Any, *index: Any) -> Any:
+        return self._extra.at(np.asarray(x), *index)
+
+    @staticmethod
+    def apply_where(
+        where: Any, args: Any, first: Function, second: Any = None, *, fill_value: Any = None,
+        **options: Any,
+    ) -> Any:  # fmt: skip
+        args = args if type(args) is tuple else (args,)
+        return np.where(where, first(*args), fill_value if second is None else second(*args))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._extra, name)
+
+
 # helpers of SciPy's that many of its modules import
-_INSTEAD = {"array_namespace": _namespace, "is_numpy": lambda xp: True, "_asarray": _array}
-_OF_MODULES = {"scipy.signal._waveforms": {"float": _number}}
+_INSTEAD = {
+    "array_namespace": lambda _: _namespace, "is_numpy": lambda _: lambda xp: True,
+    "_asarray": lambda _: _array, "xpx": _Extra, "math": lambda _: traced_math,
+    "np_compat": lambda _: np,
+}  # fmt: skip
+_OF_MODULES = {
+    "scipy.signal._waveforms": {"float": _number},
+    "scipy.signal._filter_design": {"float": _number},
+}
 
 
 @functools.cache
@@ -71,25 +101,33 @@ def _scope(home: str) -> dict[str, Any]:
     scope: dict[str, Any] = {}
     for name, value in plain.items():
         found = counterpart(value)
-        if found is None and isinstance(value, types.FunctionType) and value.__globals__ is plain:
-            found = types.FunctionType(
-                value.__code__, scope, name, value.__defaults__, value.__closure__
-            )
-            found.__kwdefaults__ = value.__kwdefaults__
+        if found is None and isinstance(value, types.FunctionType):
+            inner: Any = inspect.unwrap(value) if name.startswith("_") else value
+            found = _in_scope(inner, scope) if inner.__globals__ is plain else None
         scope[name] = value if found is None else found
-    scope.update({k: v for k, v in _INSTEAD.items() if k in plain})
+    for name, value in plain.items():
+        if type(value) is dict and value and all(map(_has_functions, value.values())):
+            scope[name] = {k: [scope.get(f.__name__, f) for f in v] for k, v in value.items()}
+    scope.update({k: make(plain[k]) for k, make in _INSTEAD.items() if k in plain})
     scope.update(_OF_MODULES.get(home, {}))
     return scope
 
 
+def _has_functions(x: Any) -> bool:
+    return type(x) is list and all([isinstance(f, types.FunctionType) for f in x])
+
+
+def _in_scope(function: Any, scope: dict[str, Any]) -> Function:
+    found = types.FunctionType(
+        function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
+    )
+    found.__kwdefaults__ = function.__kwdefaults__
+    return found
+
+
 def _copied(original: Function) -> Function:
     inner: Any = inspect.unwrap(original)
-    scope = _scope(inner.__module__)
-    found = types.FunctionType(
-        inner.__code__, scope, inner.__name__, inner.__defaults__, inner.__closure__
-    )
-    found.__kwdefaults__ = inner.__kwdefaults__
-    return found
+    return _in_scope(inner, _scope(inner.__module__))
 
 
 def plain(original: Function) -> Function:

@@ -33,6 +33,19 @@ def regular_grid(
     return None
 
 
+def interpn(
+    points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True,
+    fill_value: Any = numpy.nan,
+) -> Any:  # fmt: skip
+    """`scipy.interpolate.interpn`: an interpolator that is asked once."""
+    if method == "splinef2d":
+        refuse("interpn", f"method={method!r}")
+    made = scipy.interpolate.RegularGridInterpolator(
+        points, values, method=method, bounds_error=bounds_error, fill_value=fill_value
+    )
+    return made(xi)
+
+
 def regular_grid_at(self: Any, xi: Any, method: Any = None, **options: Any) -> Any:
     """`RegularGridInterpolator.__call__`."""
     kept = getattr(self, "_lazynp", None)

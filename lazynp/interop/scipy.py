@@ -107,6 +107,7 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
         "splev": curves.splev,
         "splrep": piecewise.splrep,
         "make_smoothing_spline": piecewise.smoothing,
+        "interpn": grids.interpn,
     },
     "scipy.spatial.distance": _named(distances, "cdist pdist squareform")
     | {

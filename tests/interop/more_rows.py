@@ -171,6 +171,9 @@ OTHERS: dict[str, Row] = {
     "RegularGridInterpolator more": lambda x: scipy.interpolate.RegularGridInterpolator(
         ([2.0, 1.0, 0.0, -2.0],), x[:, None] * G, bounds_error=False
     )(numpy.array([0.3, 5.0, numpy.nan])),
+    "interpn": lambda x: scipy.interpolate.interpn(
+        (numpy.arange(4.0), numpy.arange(5.0)), x[:, None] * G, numpy.stack([x, x + 0.4], axis=-1)
+    ),
     "RegularGridInterpolator nearest": lambda x: _grid(x[:, None] * G)(([0.3], [1.2]), "nearest"),
     "PchipInterpolator": lambda x: scipy.interpolate.PchipInterpolator(
         [0.0, 1.0, 1.5, 3.0], x[:, None] * G

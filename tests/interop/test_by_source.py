@@ -91,6 +91,20 @@ PLAIN: dict[str, Callable[[Any], Any]] = {
     "tf2zpk": lambda x: _of_zeros(*sig.tf2zpk(x[:3], x[3:])),
     "bilinear": lambda x: sig.bilinear(x[:2], x[2:5], 3.0),
     "firwin": lambda x: sig.firwin(5, x[0] / 2),
+    "butter": lambda x: (
+        *sig.butter(3, x[0] / 3),
+        *sig.butter(2, x[:2] / 3, "bandstop", output="sos").ravel(),
+        *sig.butter(2, x[1], "high", analog=True),
+        sig.sosfilt(sig.butter(3, 20 * x[2], fs=100.0, output="sos"), x),
+    ),
+    "cheby1": lambda x: (*sig.cheby1(3, x[1], x[0] / 3), sig.cheby1(2, 1.0, x[2] / 3, "high")[0]),
+    "cheby2": lambda x: (*sig.cheby2(3, 20 * x[1], x[0] / 3), sig.cheby2(2, 20.0, x[2] / 3)[0]),
+    "iirfilter": lambda x: (
+        *sig.iirfilter(2, x[:2] / 3, btype="band"),
+        sig.iirfilter(2, x[2] / 3, x[1], ftype="cheby1", btype="low", output="zpk")[2],
+    ),
+    "iirpeak": lambda x: sig.iirpeak(x[0] / 3, 5 * x[1]),
+    "iirnotch": lambda x: sig.iirnotch(x[0] / 3, 5 * x[1]),
     "distance_matrix": lambda x: sps.distance_matrix(_table(x), _table(Y), 3),
     "procrustes": lambda x: sps.procrustes(_table(x), _table(Y))[2],
     "geometric_slerp": lambda x: sps.geometric_slerp(_three(x), _three(x[5:]), [0.3]),
@@ -140,6 +154,9 @@ SAMPLES: dict[str, Callable[[Any], Any]] = {
     "jarque_bera": lambda x: tuple(st.jarque_bera(x)),
     "skewtest": lambda x: tuple(st.skewtest(x)),
     "kurtosistest": lambda x: st.kurtosistest(np.concatenate([x, x * x, x**3])).statistic,
+    "f_oneway": lambda x: (*st.f_oneway(x, Y, x[:5] ** 2), *st.f_oneway(x, Y, equal_var=False)),
+    "boxcox_llf": lambda x: (st.boxcox_llf(x[0], x), st.boxcox_llf(0.0, x)),
+    "yeojohnson_llf": lambda x: st.yeojohnson_llf(x[0], x - 1.2),
     "normaltest": lambda x: st.normaltest(np.concatenate([x, x * x, x**3])).statistic,
 }
 ROWS = PLAIN | SAMPLES

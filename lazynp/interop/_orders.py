@@ -1,16 +1,24 @@
-"""Derivatives of the Bessel functions kv and kve by their order, by NumPy: SciPy has none.
+"""Derivatives of Bessel functions by their order, and of hypergeometric functions by their
+parameters, by NumPy: SciPy has none.
 
 K_v(x) is the integral of exp(-x cosh t) cosh(v t) over t > 0 (DLMF 10.32.9), which is even in t and
 falls like a double exponential. Sums over t at equal distances converge exponentially.
+
+The others are entire in the order, so differences of SciPy's values at 16 orders near it are exact
+but for what SciPy's values lack, some ten times. They must agree with those at half the distance,
+or the derivative is NaN.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
+import scipy
 
+import lazynp as np
 from lazynp.interop import _special
 from lazynp.interop._special import Partial, call
 
@@ -72,8 +80,129 @@ def _row(of: str, count: int) -> Sequence[Partial]:
     return (lambda v, x, out: call(further, v, x)) if count < _MOST else None, by_x
 
 
+# -- by differences --------------------------------------------------------------------------------
+
+_SIDE = 8  # places on each side
+_AGREE = 1e-6  # of the larger of the value and its derivative
+_WEIGHTS = [
+    (-1) ** (k + 1) * math.factorial(_SIDE) ** 2
+    / (k * math.factorial(_SIDE - k) * math.factorial(_SIDE + k))
+    for k in range(1, _SIDE + 1)
+]  # fmt: skip
+
+
+def _difference(f: Callable[[Any], Any], at: Any, h: Any) -> Any:
+    return sum(
+        w * (f(at + k * h) - f(at - k * h)) / h for k, w in enumerate(_WEIGHTS, 1)
+    )  # fmt: skip
+
+
+def _by_difference(of: str, i: int, step: Callable[..., Any]) -> Callable[..., Any]:
+    """The derivative by argument i. step: of the arguments, how far the places are apart."""
+
+    def function(*xs: Any) -> Any:
+        below = _special.OWN.get(of) or getattr(scipy.special, of)
+        xs = tuple(numpy.broadcast_arrays(*xs))
+
+        def along(x: Any) -> Any:
+            return below(*xs[:i], x, *xs[i + 1 :])
+
+        h = step(*map(numpy.real, xs[:-1]), abs(xs[-1]))
+        found = _difference(along, xs[i], h)
+        again = _difference(along, xs[i], h / 2)
+        size = numpy.maximum(abs(along(xs[i])), abs(found))
+        return numpy.where(abs(found - again) <= _AGREE * size, again, numpy.nan)
+
+    return function
+
+
+def _of_order(v: Any, x: Any) -> Any:
+    """The logarithm changes by that much with the order."""
+    tiny = numpy.finfo(float).tiny
+    return 0.25 / (4.0 + abs(numpy.log(numpy.maximum(x, tiny) / 2)) + numpy.log1p(abs(v)))
+
+
+def _bessel_row(of: str, count: int) -> Sequence[Partial]:
+    name, further = _name(of, count), _name(of, count + 1)
+    sign = 1.0 if of in ("iv", "ive") else -1.0
+
+    def by_x(v: Any, x: Any, out: Any) -> Any:
+        slope = 0.5 * (call(name, v - 1.0, x) + sign * call(name, v + 1.0, x))
+        return slope - np.sign(x) * out if of == "ive" else slope
+
+    return (lambda v, x, out: call(further, v, x)) if count < 2 else None, by_x
+
+
+_BESSEL = "jv", "yv", "iv", "ive"
 _KINDS = {"kv": False, "kve": True}
 _special.OWN.update(
     {_name(of, n): _by_order(n, s) for of, s in _KINDS.items() for n in range(1, _MOST + 1)}
 )
 ROWS = {_name(of, n): _row(of, n) for of in _KINDS for n in range(_MOST + 1)}
+_special.OWN.update(
+    {_name(of, n): _by_difference(_name(of, n - 1), 0, _of_order) for of in _BESSEL for n in (1, 2)}
+)
+ROWS.update({_name(of, n): _bessel_row(of, n) for of in _BESSEL for n in (1, 2)})
+ROWS.update({of: (_bessel_row(of, 0)[0], _special.ROWS[of][1]) for of in _BESSEL})
+
+
+# -- hypergeometric functions ----------------------------------------------------------------------
+
+# the numbers of parameters above and below
+_HYPERGEOMETRIC = {"hyp0f1": (0, 1), "hyp1f1": (1, 1), "hyp2f1": (2, 1)}
+
+
+def _of_parameters(*xs: Any) -> Any:
+    """The last parameter must keep its distance from 0, -1, -2, ...: there the functions have
+    poles.
+    """
+    *above, below, z = xs
+    logs = sum([numpy.log1p(abs(x)) for x in (*above, below, z)])
+    apart = numpy.where(below > 0, below, abs(below - numpy.round(below)))
+    return numpy.minimum(0.25 / (4.0 + logs), apart / 40.0)
+
+
+def _by_parameters(of: str, *places: int) -> str:
+    return "-".join([of, "by", *map(str, sorted(places))])
+
+
+def _parameter_rows(of: str) -> dict[str, Sequence[Partial]]:
+    above, _ = _HYPERGEOMETRIC[of]
+    places = range(above + 1)
+
+    def first(i: int) -> Partial:
+        return lambda *xs: call(_by_parameters(of, i), *xs[:-1])
+
+    def further(i: int) -> Sequence[Partial]:
+        def by_z(*xs: Any) -> Any:
+            """The product rule: by z, F becomes a b / c times F of parameters larger by 1."""
+            *parameters, z, _ = xs
+            larger = *(p + 1.0 for p in parameters), z
+            top = math.prod(parameters[:above], start=1.0)
+            moved = top / parameters[above] * call(_by_parameters(of, i), *larger)
+            if i == above:
+                factor = -top / parameters[above] ** 2
+            else:
+                factor = math.prod([p for k, p in enumerate(parameters[:above]) if k != i],
+                                   start=1.0) / parameters[above]  # fmt: skip
+            return moved + factor * call(of, *larger)
+
+        partials: list[Partial] = [
+            lambda *xs, j=j: call(_by_parameters(of, i, j), *xs[:-1]) for j in places
+        ]
+        return *partials, by_z
+
+    rows: dict[str, Sequence[Partial]] = {of: (*map(first, places), _special.ROWS[of][-1])}
+    for i in places:
+        name = _by_parameters(of, i)
+        rows[name] = further(i)
+        _special.OWN[name] = _by_difference(of, i, _of_parameters)
+        for j in places[: i + 1]:
+            twice = _by_parameters(of, i, j)
+            rows[twice] = (None,) * (above + 2)
+            _special.OWN[twice] = _by_difference(name, j, _of_parameters)
+    return rows
+
+
+for _of in _HYPERGEOMETRIC:
+    ROWS.update(_parameter_rows(_of))

@@ -13,7 +13,7 @@ import pytest
 import scipy.special as sp
 
 import lazynp as np
-from lazynp import grad, jit, jvp, vmap
+from lazynp import grad, hessian, jit, jvp, vmap
 from lazynp.interop import scipy as hooks
 
 Z, E, G = 0.7, math.exp(-0.7), numpy.euler_gamma
@@ -97,6 +97,33 @@ TABLE: dict[str, tuple[Callable[[Any], Any], float, Sequence[float | None]]] = {
     "kve by order": (
         lambda v: sp.kve(v, 60.0), -2.5, [-0.007024512997562155, 0.0030984571138683806],
     ),
+    # values of mpmath's
+    "jv by order": (
+        lambda v: sp.jv(v, 3.0), 2.5, [-0.19203804272791766, -0.11477549756027261],
+    ),
+    "jv by a large order": (
+        lambda v: 1e32 * sp.jv(v, 5.0), 40.0, [-2.4203530489304532, 6.7100785411538071],
+    ),
+    "yv by order": (
+        lambda v: sp.yv(v, 2.0), 0.5, [-0.67660065606847252, -0.22905146713808578],
+    ),
+    "iv by order": (
+        lambda v: sp.iv(v, 0.7), 1.0, [-0.55872077655395231, 0.61045468595971607],
+    ),
+    "ive by order": (
+        lambda v: math.exp(0.7) * sp.ive(v, 0.7), 1.0, [-0.55872077655395231, 0.61045468595971607],
+    ),
+    "hyp2f1 by a": (
+        lambda a: sp.hyp2f1(a, 0.4, 1.2, 0.5), 0.3, [0.23047564579570476, 0.099108878435444008],
+    ),
+    "hyp2f1 by c": (
+        lambda c: sp.hyp2f1(0.3, 0.4, c, 0.5), 1.2, [-0.062836196716733149, 0.11427545533631963],
+    ),
+    "hyp1f1 by a": (
+        lambda a: sp.hyp1f1(a, 2.0, 0.5), 1.0, [0.32324091230322973, 0.053780252761026658],
+    ),
+    "hyp1f1 of equal parameters": (lambda a: sp.hyp1f1(a, a, 0.5), -0.5, [0, 0]),
+    "hyp0f1": (lambda b: sp.hyp0f1(b, -3.0), 2.5, [0.21579179540628998, -0.12434496665667104]),
     "ber at 0": (sp.ber, 0.0, [0, 0, 0, -0.375, 0]),
     "bei at 0": (sp.bei, 0.0, [0, 0.5, 0, 0, 0]),
     "berp at 0": (sp.berp, 0.0, [0, 0, -0.375]),
@@ -208,6 +235,29 @@ def test_slopes_of_error_functions_far_from_0(x: float) -> None:
         numpy.testing.assert_allclose(float(grad(grad(f))(x)), 2 * size * u / x * second, rtol=1e-7)
 
 
+def test_bessel_functions_by_order_satisfy_their_equation() -> None:
+    v, x = 1.3, 0.7
+    for f, sign in (sp.jv, 1.0), (sp.yv, 1.0), (sp.iv, -1.0):
+        by_order = grad(f)
+        once, twice = grad(by_order, 1), grad(grad(f, 1), 1)
+        second = grad(lambda x, once=once: once(v, x))(x)
+        _close(x * x * second + x * once(v, x) + (sign * x * x - v * v) * by_order(v, x),
+               2 * v * f(v, x), 1e-8)  # fmt: skip
+        _close(x * x * twice(v, x) + x * grad(f, 1)(v, x), (v * v - sign * x * x) * f(v, x))
+    assert numpy.isnan(grad(sp.jv)(1.0, -1.0))
+    with pytest.raises(TypeError, match="no derivative by argument 0"):
+        grad(grad(grad(sp.jv)))(1.3, 0.7)
+
+
+def test_hypergeometric_functions_by_parameters_and_place() -> None:
+    x = numpy.array([0.3, 0.4, 1.2, 0.5])
+    for f, p in (sp.hyp2f1, x), (sp.hyp1f1, x[1:]), (sp.hyp0f1, x[2:]):
+        slope, h = grad(lambda p, f=f: f(*p)), 1e-4
+        want = [(slope(p + h * d) - slope(p - h * d)) / (2 * h) for d in numpy.eye(p.size)]
+        _close(hessian(lambda p, f=f: f(*p))(p), numpy.array(want), 1e-6)
+    _close(grad(sp.hyp2f1)(0.3, 0.4, 0.4, 0.5), -math.log(0.5) * 0.5**-0.3)
+
+
 def test_bessel_functions_by_order_and_place() -> None:
     """The derivative by the order of Bessel's equation: x^2 K'' + x K' - (x^2 + v^2) K = 0."""
     v, x = 1.3, 0.7
@@ -219,4 +269,4 @@ def test_bessel_functions_by_order_and_place() -> None:
     _close(grad(sp.kve)(v, x), math.exp(x) * by_order(v, x))
     assert numpy.isnan(by_order(1.0, -1.0)) and float(by_order(1.0, numpy.inf)) == 0.0
     with pytest.raises(TypeError, match="no derivative by argument 0"):
-        jvp(lambda v: sp.jv(v, 0.7), (1.3,), (1.0,))
+        jvp(lambda v: sp.struve(v, 0.7), (1.3,), (1.0,))

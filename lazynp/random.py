@@ -240,6 +240,18 @@ def default_rng(seed: _Any = None) -> Generator:
     return Generator(_numpy.default_rng(_to_host(seed)).bit_generator)
 
 
+@_wraps(_numpy.default_rng)
+def _numpys_generator(seed: _Any = None) -> _Any:
+    return _MAKE(seed._generator if isinstance(seed, _Sampler) else seed)
+
+
+# NumPy's function, too, takes our generators: SciPy's functions begin with it. It knows classes in
+# C, and gives the one of NumPy's within, which draws from the same stream.
+_MAKE = _numpy.default_rng
+for _room in (_numpy, _sys.modules[_numpy.Generator.__module__]):
+    _room.default_rng = _numpys_generator  # type: ignore[attr-defined]
+
+
 def shuffle(x: _Any) -> None:
     """Shuffle in place, with the global state. See `numpy.random.shuffle`."""
     if not hasattr(x, "_read"):

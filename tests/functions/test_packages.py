@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 import pytest
+from scipy import stats
 
 import lazynp as np
 from lazynp.functions import _loaded, _packages
@@ -250,6 +251,28 @@ def test_some_functions_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["f"] is names["other"]
     assert type(names["f"](x)) is numpy.ndarray  # not ours again: the package goes on with it
     assert names["g"](x) is x
+
+
+@pytest.mark.parametrize("kind", ["default_rng", "RandomState"])
+def test_numpys_default_rng_takes_our_generators(kind: str) -> None:
+    """SciPy's functions begin with it (`rng=`). It was a TypeError."""
+    ours, theirs = getattr(np.random, kind)(3), getattr(numpy.random, kind)(3)
+    taken, expected = numpy.random.default_rng(ours), numpy.random.default_rng(theirs)
+    assert type(taken) is numpy.random.Generator
+    assert taken.random(3).tolist() == expected.random(3).tolist()
+    assert ours.uniform() == theirs.uniform()  # one stream
+    assert pickle.loads(pickle.dumps(taken)).normal() == expected.normal()
+    same = numpy.random.default_rng(taken)
+    assert same is taken
+    assert numpy.random.default_rng(5).random() == np.random.default_rng(5).random()
+    results = [
+        stats.permutation_test(
+            (m.arange(9.0), m.arange(3.0, 9.0)), lambda x, y: x.mean() - y.mean(),
+            n_resamples=50, rng=m.random.default_rng(2),
+        ).pvalue
+        for m in (numpy, np)
+    ]  # fmt: skip
+    assert results[0] == results[1]
 
 
 def test_graphs_of_networkx_are_made_of_adjacency_matrices() -> None:

@@ -234,6 +234,14 @@ def _format(self: Array, spec: str) -> str:
     return object.__format__(self, spec)  # as its class prints it
 
 
+def conform(self: Scalar, protocol: Any) -> Any:
+    """A float64 goes into SQLite's tables as a number: sqlite3 takes NumPy's for a float, but would
+    store the bytes of ours.
+    """
+    is_sqlites = getattr(protocol, "__name__", "") == "PrepareProtocol"
+    return float(self) if is_sqlites and self.dtype == np.float64 else None
+
+
 def _item(self: Array, *args: Any) -> Any:
     node = self._read()
     if is_interpreted(node) or not knowable(node):
@@ -288,7 +296,7 @@ def _flatten(self: Array, order: str = "C") -> Array:
     return copy_of(manipulation.ravel(self, order))
 
 
-def _flattened(value: Any, order: Any = "C") -> Any:
+def flatten(value: Any, order: Any = "C") -> Any:
     return np.asarray(value).flatten(order)
 
 
@@ -433,7 +441,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "__str__": _str,
     "astype": by_method(np.ndarray.astype)(_astype),
     "copy": by_method(np.ndarray.copy)(copy_of),
-    "flatten": by_numpy(_flattened, method=np.ndarray.flatten)(_flatten),
+    "flatten": by_numpy(flatten, method=np.ndarray.flatten)(_flatten),
     "item": by_method(np.ndarray.item, raw=True)(_item),
     "tobytes": by_method(np.ndarray.tobytes, raw=True)(_tobytes),
     "tolist": by_method(np.ndarray.tolist, raw=True)(_tolist),

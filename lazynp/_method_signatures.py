@@ -1,4 +1,4 @@
-"""Methods of arrays show the signatures of NumPy's."""
+"""Methods of arrays show the names and signatures of NumPy's."""
 
 from __future__ import annotations
 
@@ -54,6 +54,26 @@ def show_signatures(kinds: tuple[type, ...], of_the_namespace: Collection[str]) 
                 python = _twin(python)
                 setattr(kind, name, in_front_too(function, python))
             python.__signature__ = SignatureOf(method)  # type: ignore[attr-defined]
+
+
+def show_names(kind: type, of_the_namespace: Collection[str]) -> None:
+    """Give the methods of this class their names: packages ask for them, errors tell them, and
+    pickles find the methods by them.
+    """
+    for name, function in list(vars(kind).items()):
+        if name[0] == "_" or not isinstance(function, FunctionType):
+            continue
+        python: Any = function.__call__.__self__  # behind its front
+        named = python.__qualname__.startswith("ndarray.")  # as `conj`, which is `conjugate`
+        if named or name in _TAKING_MORE:
+            python = _twin(python)
+            setattr(kind, name, in_front_too(function, python))
+        python.__name__, python.__module__ = name, "lazynp"
+        python.__qualname__ = f"ndarray.{name}"
+        inner = None if name in of_the_namespace else getattr(python, "__wrapped__", None)
+        while inner is not None:  # errors come from the innermost
+            inner.__qualname__ = f"ndarray.{name}"
+            inner = getattr(inner, "__wrapped__", None)
 
 
 def _twin(function: FunctionType) -> FunctionType:

@@ -25,7 +25,7 @@ from lazynp._conversions import (  # pickles name `_rebuild` here
     view_as,
 )
 from lazynp._fronts import BUILT, fastpath, in_front
-from lazynp._method_signatures import show_signatures
+from lazynp._method_signatures import show_names, show_signatures
 from lazynp._operators import attach_operators, operator_names
 from lazynp._overrides import Overridden
 from lazynp._ownership import has_other_names
@@ -397,12 +397,9 @@ def _attach() -> None:
     Array.__init__ = lambda *args, **kwargs: None  # type: ignore[method-assign]
     methods = _METHODS | _conversions.METHODS | _attributes.METHODS | _memory.METHODS
     for name, function in methods.items():
-        if name[0] != "_":
-            python = function.__call__.__self__  # behind its front
-            if not hasattr(np.ndarray, python.__name__):
-                python.__name__ = name  # packages ask a method for its name
         setattr(NDArray if name in _OF_CONTAINERS else Array, name, function)
     show_signatures((Array, NDArray), _OF_THE_NAMESPACE)
+    show_names(Array, _OF_THE_NAMESPACE)
     for name, function in _memory.SCALAR_METHODS.items():
         setattr(Scalar, name, function)
     for name, accessors in (PROPERTIES | _memory.PROPERTIES).items():
@@ -419,6 +416,7 @@ def _attach() -> None:
                 setattr(kind, name, property(get, plain.fset, doc=plain.__doc__))
     Scalar.T = property(lambda self: self)  # type: ignore[assignment]
     Scalar.copy = _copied_scalar  # type: ignore[method-assign]
+    Scalar.__conform__ = _conversions.conform  # type: ignore[attr-defined]
     Scalar.__setstate__ = lambda self, state: None  # type: ignore[attr-defined]
     for name in ("argpartition", "ctypes", "dot", "mT", "partition"):
         setattr(Scalar, name, property(functools.partial(_absent, name)))

@@ -37,3 +37,20 @@ def test_methods_have_the_signatures_of_numpys() -> None:
 def test_functions_keep_their_own() -> None:
     assert list(inspect.signature(np.sum).parameters)[:2] == ["a", "axis"]
     assert "size" in inspect.signature(np.ndarray.nonzero).parameters
+
+
+def test_names_of_methods_in_errors_and_pickles() -> None:
+    x, checked = np.arange(3.0), 0
+    for name in dir(numpy.ndarray):
+        method = getattr(np.ndarray, name)
+        if name.startswith("_") or not callable(method):
+            continue
+        checked += 1
+        assert pickle.loads(pickle.dumps(method)) is method, name
+        assert method.__name__ == name
+        if name != "clip":  # which tells the ufunc that it calls, as NumPy's does
+            with pytest.raises(TypeError, match=rf"^(ndarray\.)?{name}\(\) "):
+                getattr(x, name)(surely_none=1)
+    assert checked > 50
+    for function in (np.repeat, np.nonzero, np.conjugate, np.sum, np.copy):
+        assert "ndarray" not in function.__qualname__

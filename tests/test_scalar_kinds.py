@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections.abc
 import json
 import math
+import sqlite3
 import statistics
 from collections.abc import Callable
 from typing import Any
@@ -96,3 +97,19 @@ def test_libraries() -> None:
     assert math.isclose(x.sum(), 10.0)
     assert statistics.fmean(x) == 2.0
     assert json.loads(json.dumps({"a": float(x[1])})) == {"a": 1.0}
+
+
+def test_sqlite_stores_what_it_stores_of_numpys() -> None:
+    """Wrong without a word, once: the bytes of a float64."""
+    stored: list[Any] = []
+    for xp in (numpy, np):
+        x = xp.linspace(0.0, 1.0, 5)
+        of = [x[1], x.sum(), x.mean(), x[1] * 2]
+        if BUILT:  # bytes, by the buffer
+            of += [xp.float32(2.5), xp.arange(3)[1], x > 2, x[1] > 2]
+        table = sqlite3.connect(":memory:")
+        table.execute("create table t (a)")
+        table.executemany("insert into t values (?)", [(v,) for v in of])
+        stored.append(table.execute("select a from t").fetchall())
+        table.close()
+    assert stored[0] == stored[1] and stored[0][:4] == [(0.25,), (2.5,), (0.5,), (0.5,)]

@@ -283,7 +283,7 @@ transforms.when_loaded.append(
 def __getattr__(name):
     """Modules and transformations that are loaded when they are asked for, here or by NumPy
     (`f2py`), and NumPy's private names."""
-    if name in _MODULES:
+    if name in _MODULES or name == "matlib":  # which `dir` leaves out, as that of NumPy
         return _import_module(f"lazynp.{name}")
     if name in _TRANSFORMS:
         return getattr(transforms, name)

@@ -17,12 +17,13 @@ MODULES = [
     "char", "ctypeslib", "dtypes", "exceptions", "fft", "lib", "lib._npyio_impl",
     "lib.array_utils", "lib.format", "lib.introspect", "lib.mixins", "lib.npyio",
     "lib.recfunctions", "lib.scimath", "lib.stride_tricks", "lib.user_array", "linalg", "ma",
-    "polynomial", "polynomial.chebyshev", "polynomial.hermite", "polynomial.hermite_e",
+    "matlib", "polynomial", "polynomial.chebyshev", "polynomial.hermite", "polynomial.hermite_e",
     "polynomial.laguerre", "polynomial.legendre", "polynomial.polynomial", "polynomial.polyutils",
     "random", "rec", "strings", "testing", "typing",
 ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:Importing from numpy.matlib:PendingDeprecationWarning")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of names that NumPy gives up
 @pytest.mark.parametrize("name", MODULES)
 def test_every_name_is_there(name: str) -> None:
@@ -43,6 +44,7 @@ def test_functions_are_those_of_the_namespace() -> None:
     assert all(getattr(room, name) is getattr(np, name) for name in room.__all__)
 
 
+@pytest.mark.filterwarnings("ignore:Importing from numpy.matlib:PendingDeprecationWarning")
 def test_modules_are_attributes() -> None:
     for name in MODULES:
         found, module = importlib.import_module(f"lazynp.{name}"), np
@@ -50,6 +52,26 @@ def test_modules_are_attributes() -> None:
             module = getattr(module, part)
         if name != "ctypeslib":  # NumPy loads it when asked, and so it is NumPy's
             assert module is found
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_matlib() -> None:
+    ours, theirs = importlib.import_module("lazynp.matlib"), importlib.import_module("numpy.matlib")
+    for name, args in {
+        "zeros": ((2, 2),), "ones": (2,), "eye": (2, 3), "identity": (2,), "empty": ((1, 2),),
+        "rand": (2, 3), "randn": (2,), "repmat": ([1, 2], 2, 3),
+    }.items():  # fmt: skip
+        made = []
+        for room, random in ((theirs, numpy.random), (ours, np.random)):
+            random.seed(3)
+            made.append(getattr(room, name)(*args))
+        if name == "repmat":
+            assert type(made[1]) is np.ndarray
+        else:
+            assert type(made[1]) is numpy.matrix and made[1].shape == made[0].shape
+        assert name == "empty" or (made[0] == numpy.asarray(made[1])).all()
+    assert (ours.asmatrix(np.eye(2)) * 2).tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    assert ours.sin is np.sin and set(ours.__all__) == set(theirs.__all__)
 
 
 def test_text() -> None:

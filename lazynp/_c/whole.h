@@ -461,7 +461,11 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
             Py_SETREF(result, PyArray_NewCopy((PyArrayObject *)result, NPY_KEEPORDER));
         if (result && front->raw)
             out = result;
-        else if (result) {
+        else if (result && met & LAZY && !is_array(args[0]) && is_memory(result) &&
+                 PyArray_TYPE((PyArrayObject *)result) == NPY_OBJECT) {
+            Py_DECREF(result); /* a list of arrays: they are the objects, not their memory */
+            again = 1;
+        } else if (result) {
             spend(now, result);
             out = whole_result(front, result, values, all, args, n, &again);
         }

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 import lazynp
 from lazynp.transforms import make_jaxpr
 from tests.functions.rows import check
-from tests.helpers import is_eager
+from tests.helpers import be_eager, is_eager
 
 rng = np.random.default_rng(2)
 
@@ -684,3 +684,23 @@ def test_long_lists_of_scalars(dtype: str, more: list[Any], wanted: Any) -> None
         except Exception as error:
             found.append(type(error))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "np.array([x, None], dtype=object)", "np.array([x, np.arange(3)], dtype=object)",
+        "np.asarray((x, 'a'), object)", "np.array([[x], [None]], dtype=object)[:, 0]",
+        "np.require([x, None], object)", "np.array(object=[x, 1], dtype='O')",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("eager", [False, True])
+def test_arrays_in_arrays_of_objects_are_themselves(program: str, eager: bool) -> None:
+    """Not NumPy's arrays in their memory: a store would have reached the value of another array."""
+    be_eager(eager)
+    x = lazynp.ones(2)
+    for _ in range(2):  # the second time, C may answer
+        made = eval(program, {"np": lazynp, "x": x})
+        assert made[0] is x
+    made[0][0] = 5.0
+    assert x.tolist() == [5.0, 1.0]

@@ -185,6 +185,7 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     self._order = fortran_order(len(target)) if order == "F" else None
 
 
+@by_method(np.ndarray.byteswap, 1, without=("inplace",))
 def _byteswap(self: Array, inplace: bool = False) -> Array:
     if inplace and isinstance(self, Scalar):
         raise ValueError("cannot byteswap a scalar in-place")
@@ -196,10 +197,12 @@ def _byteswap(self: Array, inplace: bool = False) -> Array:
     return store(swapped, self) if inplace else swapped
 
 
+@by_method(np.ndarray.choose, function=np.choose)
 def _choose(self: Array, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     return indexing.choose(self, choices, out=out, mode=mode)
 
 
+@by_method(np.ndarray.compress, function=lambda a, *args, **kwargs: a.compress(*args, **kwargs))
 def _compress(self: Array, condition: Any, axis: Any = None, out: Any = None) -> Any:
     return indexing.compress(condition, self, axis=axis, out=out)
 

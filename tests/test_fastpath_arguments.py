@@ -96,6 +96,12 @@ np.stack(rows_seen) | np.mean(rows_seen, axis=0) | np.array(rows_seen)
 np.clip(2.5, 0, 1) | np.clip(f, 3.0, None) | np.round(2.567, 2) | np.around(f, 1) | np.mean(3)
 np.where(True, 1, 2) | np.angle(1j) | np.outer(2, 3.5) | np.unpackbits(numpy.uint8(0xF0))
 np.dot(2, 3) | np.repeat(1.5, 3)
+x.compress(mask) | m.compress([True, False, True], 0) | n.choose([x] * 4)
+np.arange(3).choose([1.5, 2.5, 3.5]) | m.byteswap() | np.piecewise(x, [x < 1, x > 2], [s, f, 0])
+np.isreal(x) | np.isreal(z) | np.iscomplex(m) | np.iscomplex(z) | np.astype(m, np.float32)
+np.astype(m, int, copy=False) | np.cumulative_sum(x) | np.cumulative_prod(m, axis=1)
+np.cumulative_sum(m, axis=0, include_initial=True) | np.min_scalar_type(x) | np.min_scalar_type(s)
+np.can_cast(x, np.float32)
 np.take(m, [2, 0], axis=1, out=m[:, 1:3]) | m.argmax(axis=0, out=np.zeros(4, int))
 """
 AGAIN = 3

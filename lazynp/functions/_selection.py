@@ -354,6 +354,7 @@ def _write_where(x: Array, mask: Array, values: Array) -> None:
         x._write(shaping.reshape(new, shape=x.shape)._read())
 
 
+@by_numpy(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """See `numpy.piecewise`. Computes the conditions of functions, and calls each function with its
     own elements. Under jit and vmap, where conditions are unknown, it calls each function with all

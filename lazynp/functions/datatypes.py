@@ -44,6 +44,7 @@ def _by_kind(x: Any) -> Any:
 _NUMBERS = {"i": 0, "f": 0.0, "c": 0j}
 
 
+@looked_at(np.can_cast)
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     """See `numpy.can_cast`."""
     return np.can_cast(_by_dtype(from_), _no_array(to), casting)
@@ -60,6 +61,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
     return np.issubdtype(_no_array(arg1), _no_array(arg2))
 
 
+@looked_at(np.min_scalar_type)
 def min_scalar_type(a: Any, /) -> np.dtype[Any]:
     """See `numpy.min_scalar_type`. Computes a scalar."""
     return a.dtype if isinstance(a, Array) and a.ndim else np.min_scalar_type(to_host(a))

@@ -160,6 +160,7 @@ def isneginf(x: Any, out: Any = None) -> Any:
     return _infinite(x, out, positive=False)
 
 
+@by_numpy(np.iscomplex)
 def iscomplex(x: Any) -> Any:
     """See `numpy.iscomplex`."""
     x = as_array(x)
@@ -168,6 +169,7 @@ def iscomplex(x: Any) -> Any:
     return scalar_if_0d(shaping.full(False, shape=x.shape, dtype=BOOL))
 
 
+@by_numpy(np.isreal)
 def isreal(x: Any) -> Any:
     """See `numpy.isreal`."""
     x = as_array(x)

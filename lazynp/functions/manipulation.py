@@ -322,6 +322,7 @@ def _rolled_by_lazy(x: Array, shift: Array, axis: int) -> Array:
 
 
 @placing
+@by_numpy(np.astype, itself=2)
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
     """See `numpy.astype`."""
     if not isinstance(x, Array_or_scalar) and not is_unsized(x):

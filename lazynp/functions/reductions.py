@@ -467,6 +467,7 @@ def _cumulative(
     return shaping.concatenate(first, result, axis=axis)
 
 
+@by_numpy(np.cumulative_sum)
 def cumulative_sum(
     x: Any,
     /,
@@ -480,6 +481,7 @@ def cumulative_sum(
     return _cumulative(ADD, x, axis, dtype, out, include_initial)
 
 
+@by_numpy(np.cumulative_prod)
 def cumulative_prod(
     x: Any,
     /,

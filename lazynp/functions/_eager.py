@@ -275,19 +275,7 @@ def _values(args: Sequence[Any], largest: float) -> list[Any] | None:
     ours = False
     for x in args:
         t = type(x)
-        if t is NDArray:
-            ours = True
-            node = x._read()
-            value = node[2]
-            if type(value) is not ndarray:
-                value = there(node)
-                if value is None:
-                    return None
-            if value.nbytes > largest or not on_device(value.dtype):
-                return None
-            if x._order is not None or not value.flags.c_contiguous:
-                value = laid_out(value, x)
-        elif t in _PLAIN:
+        if t in _PLAIN:
             value = x
         else:
             value = _value(x, largest)
@@ -475,6 +463,8 @@ def _value(x: Any, largest: float, depth: int = _DEEPEST) -> Any:
             value = there(node)
         if value is None or value.nbytes > largest or not on_device(value.dtype):
             return _UNFIT
+        if t is NDArray and type(value) is not ndarray:
+            return np.asarray(value)  # NumPy casts a number where it refuses an array
         if x._order is not None or not value.flags.c_contiguous:
             return laid_out(value, x)
         return value

@@ -716,3 +716,20 @@ def test_sequences_of_numbers_are_stored_at_once(eager: None) -> None:
     assert pending() == 0
     assert x[3:6].tolist() == [[1.5, -0.0], [1.0, 1.5], [0.0, 2.0]]
     assert y[:, 4].tolist() == [7, 8]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "np.interp(np.array(1j), [0, 1], [0, 1])", "np.repeat([1.0, 2.0], np.array(2.5))",
+        "np.take([1.0, 2.0], np.array(1 + 2j))", "np.asarray([1.0], np.array(3))",
+        "np.resize(np.arange(3.0), np.array(2.0))", "np.polyder([1.0, 2.0], np.array(1 + 2j))",
+    ],
+)  # fmt: skip
+def test_an_array_without_axes_is_not_a_number(form: str, eager: None) -> None:
+    """NumPy casts a number where it refuses an array: these were truncated without a word."""
+    with pytest.raises(TypeError):
+        eval(form, {"np": numpy})
+    for _ in range(2):  # the second time, C may answer
+        with pytest.raises(TypeError):
+            eval(form, {"np": np})

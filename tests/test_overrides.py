@@ -392,3 +392,18 @@ def test_classes_of_code_without_a_module_are_asked() -> None:
     exec("class A:\n def __array_function__(self, f, t, a, k): return f.__name__", names)
     names["A"].__array_function__.__module__ = None
     assert np.sum(names["A"]()) == "sum"
+
+
+@pytest.mark.parametrize("name", ["sum", "linalg.norm", "fft.fft"])
+def test_the_error_of_who_implements_nothing_names_the_chapter(name: str) -> None:
+    told = []
+    for module in (numpy, np):
+
+        class Refusing(module.ndarray):  # type: ignore[name-defined]
+            def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+                return NotImplemented
+
+        with pytest.raises(TypeError) as error:
+            operator.attrgetter(name)(module)(module.eye(2).view(Refusing))
+        told.append(str(error.value).partition(" on types")[0])
+    assert told[0] == told[1] and name in told[0]

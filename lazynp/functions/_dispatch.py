@@ -231,7 +231,7 @@ def _of_derived(public: Any, function: Any, x: Any, args: Any, kwargs: Any) -> A
             return done
     if refused:
         raise TypeError(
-            f"no implementation found for 'numpy.{function.__name__}' on types that implement "
+            f"no implementation found for '{_numpys_name(public)}' on types that implement "
             f"__array_function__: {kinds}"
         )
     return by_class(function, x, args, kwargs)
@@ -336,9 +336,14 @@ def _asked(public: Any, objects: list[Any], args: Any, kwargs: Any) -> Any:
         if done is not NotImplemented:
             return done
     raise TypeError(
-        f"no implementation found for 'numpy.{public.__name__}' on types that implement "
+        f"no implementation found for '{_numpys_name(public)}' on types that implement "
         f"__array_function__: {told}"
     )
+
+
+def _numpys_name(public: Any) -> str:
+    """As `numpy.linalg.norm`."""
+    return f"numpy{public.__module__.removeprefix('lazynp')}.{public.__name__}"
 
 
 def _holds_arrays(arguments: Any) -> bool:

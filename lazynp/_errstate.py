@@ -22,6 +22,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar, Token, copy_context
+from types import CodeType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,6 +51,9 @@ class _Strict:
 _state: ContextVar[_Strict | None] = ContextVar("lazynp_errstate", default=None)
 _lock = threading.RLock()  # a weak reference may die anywhere
 _living: dict[int, weakref.ref[_Strict]] = {}
+# of `_living`, what has died. A weak reference calls nothing but `append`: an interrupt that came
+# while Python's code runs for it would be lost, and the watch would never end
+_dead: list[weakref.ref[_Strict]] = []
 _told: list[Callable[[bool], None]] = []
 
 
@@ -70,11 +74,18 @@ def _watch() -> None:
             tell(watching)
 
 
-def _over(key: int) -> None:
+def _sweep() -> None:
+    """End the watch if nobody holds a strict state any more. What an interrupt leaves undone, the
+    next call does.
+    """
     with _lock:
-        _living.pop(key, None)
+        count = len(_dead)
+        for key, state_of in list(_living.items()):
+            if state_of() is None:
+                _living.pop(key, None)
         if not _living:
             _watch()
+        del _dead[:count]
 
 
 def _changed(given: dict[str, Any], explicit: bool) -> _Strict | None:
@@ -92,7 +103,7 @@ def _changed(given: dict[str, Any], explicit: bool) -> _Strict | None:
     marker = _Strict(frozenset(warned))
     key = id(marker)
     with _lock:
-        _living[key] = weakref.ref(marker, lambda _: _over(key))
+        _living[key] = weakref.ref(marker, _dead.append)
         _watch()
     return marker
 
@@ -101,6 +112,8 @@ def strict() -> bool:
     """Whether floating-point errors matter here and now."""
     if not state.watching:
         return False
+    if _dead:
+        _sweep()
     if _state.get() is not None:
         return True
     return config.checks and set(np.geterr().values()) != {"ignore"}
@@ -142,11 +155,19 @@ class errstate(np.errstate):
 
     def __enter__(self) -> None:
         super().__enter__()
-        self._before = _state.set(_changed(self._given, explicit=True))
+        try:
+            self._before = _state.set(_changed(self._given, explicit=True))
+        except BaseException:  # an interrupt: `__exit__` will not be called
+            super().__exit__(None, None, None)
+            raise
 
     def __exit__(self, *error: Any) -> None:
-        super().__exit__(*error)
-        _state.reset(self._before)
+        try:
+            super().__exit__(*error)
+        finally:
+            _state.reset(self._before)
+            if _dead:
+                _sweep()
 
     def __call__(self, func: Any) -> Any:
         @functools.wraps(func)
@@ -172,6 +193,8 @@ def seterr(
     }  # fmt: skip
     before: Any = np.seterr(**given)
     _state.set(_changed(given, explicit=False))
+    if _dead:
+        _sweep()
     return before
 
 
@@ -261,6 +284,8 @@ _FRONTS = frozenset(
         "functions/_subclass.py", "functions/_ufunc.py", "functions/_ufunc_methods.py",
     )}
 )  # fmt: skip
+# functions of other files, each of which is one operation of NumPy's
+DIRECT: set[CodeType] = set()
 _FLAGS = {1: "divide by zero", 2: "overflow", 8: "invalid value"}  # NumPy's
 
 
@@ -270,7 +295,7 @@ ASK, WARN, FORGET = 0, 1, 2  # C's: what to do about errors in the same code aga
 def _called_by_user() -> bool:
     """Whether no function of lazynp's or NumPy's stands between the user and what has failed."""
     frame: Any = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename in _FRONTS:
+    while frame is not None and (frame.f_code.co_filename in _FRONTS or frame.f_code in DIRECT):
         frame = frame.f_back
     return frame is not None and not frame.f_code.co_filename.startswith(_LIBRARIES)
 

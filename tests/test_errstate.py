@@ -7,6 +7,7 @@ import contextvars
 import gc
 import inspect
 import operator
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -330,10 +331,43 @@ def test_a_context_that_dies_ends_its_watch() -> None:
     assert (1 / np.array(X)).tolist() == [1.0, numpy.inf, -1.0]  # not in this context
     del context
     gc.collect()
-    assert not state.watching
+    assert not _errstate.strict() and not state.watching  # as soon as somebody asks
     in_thread(lambda: np.seterr(all="raise"))
     gc.collect()
-    assert not state.watching
+    assert not _errstate.strict() and not state.watching
+
+
+def test_an_interrupt_while_a_state_ends_is_neither_lost_nor_in_the_way() -> None:
+    """At any line of lazynp's, as a signal's handler raises it. A weak reference would lose it."""
+    place = met = 0
+
+    def interrupt(frame: Any, event: str, arg: Any) -> Any:
+        nonlocal met
+        if event == "line" and frame.f_code.co_filename == _errstate.__file__:
+            met += 1
+            if met == place:
+                raise KeyboardInterrupt
+        return interrupt
+
+    while True:
+        met = 0
+        before = sys.gettrace()
+        caught = False
+        try:
+            with np.errstate(all="raise"):
+                sys.settrace(interrupt)
+        except KeyboardInterrupt:
+            caught = True
+        finally:
+            sys.settrace(before)
+        numpy.seterr(all="warn", under="ignore")  # NumPy's own `__exit__` may not have run
+        assert caught == (0 < place <= met)
+        if _errstate._state.get() is not None:
+            np.seterr(all="warn", under="ignore")
+        assert not _errstate.strict() and not state.watching
+        if place > met:
+            return
+        place += 1
 
 
 def test_checks() -> None:

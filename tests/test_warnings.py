@@ -51,6 +51,34 @@ def test_what_runs_at_once_warns_as_numpy(row: str) -> None:
         assert _told(program, np) == want
 
 
+BIG = [[1e308, 1e308, 2.0], [1.0, 2.0, 3.0]]
+REDUCTIONS: dict[str, Callable[[Any], Any]] = {
+    "dtype": lambda np: np.sum(np.array(BIG), dtype="f4"),
+    "method": lambda np: np.array(BIG).sum(None, "f4"),
+    "out": lambda np: np.sum(np.array(BIG), axis=1, out=np.zeros(2)),
+    "where": lambda np: np.sum(np.array(BIG), where=np.array([True, True, False])),
+    "where without": lambda np: np.sum(np.array(BIG), where=np.array([True, False, False])),
+    "initial": lambda np: np.sum(np.array(BIG), 1, initial=1e308, keepdims=True),
+    "array": lambda np: np.prod(np.array(BIG), initial=np.array(4.0)),
+    "all": lambda np: np.prod(
+        np.array(BIG), 1, None, np.zeros(2), where=np.array([[True], [False]]), initial=2.0
+    ),
+    "none": lambda np: np.max(np.array(BIG), initial=3.0, where=np.array(BIG) < 2.0),
+}
+
+
+@pytest.mark.parametrize("form", REDUCTIONS)
+def test_reductions_with_options_warn(form: str) -> None:
+    program = REDUCTIONS[form]
+    want = _told(program, numpy)
+    assert bool(want) == (form not in ("none", "where without"))
+    for _ in range(3):
+        assert _told(program, np) == want
+    with numpy.errstate(all="ignore"):
+        ours, theirs = program(np), program(numpy)
+    assert repr(ours.tolist()) == repr(theirs.tolist()) and ours.dtype == theirs.dtype
+
+
 SPECIAL = [0.0, -0.0, 1.0, -1.5, 1e300, -1e308, 5e-324, numpy.inf, -numpy.inf, numpy.nan]
 UFUNCS = sorted(
     n for n in np.__all__

@@ -21,6 +21,7 @@ from lazynp._array import Array, NDArray, begin, new_array, new_scalar
 from lazynp._avals import Aval, on_device
 from lazynp._dataclass import dataclass, field
 from lazynp._dimensions import as_operand, require_some
+from lazynp._errstate import DIRECT
 from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._fronts import in_front
 from lazynp._memo import Memo
@@ -33,7 +34,7 @@ from lazynp._sizes import sized
 from lazynp._strides import common_order, in_order, out_of_order, reduced_order
 from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.functions._arguments import check_axis, converted, mask_argument
-from lazynp.functions._eager import handle
+from lazynp.functions._eager import done_by_numpy, handle
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import (
     as_array,
@@ -190,8 +191,7 @@ def loop_dtype(ufunc: np.ufunc, x: Dtype, dtype: Any, out: Dtype | None, operand
     been reduced so far, which `ldexp` has in another dtype.
     """
     key = (ufunc, x, dtype, out, operand)
-    known = _loops.get(key)
-    if known is not None:
+    if (known := _loops.get(key)) is not None:
         return known
     options = {} if dtype is None else {"signature": (np.dtype(dtype), None, None)}
     # unsafe: a requested dtype may lose information
@@ -247,11 +247,9 @@ def reduce(
     if type(keepdims) is not bool:
         keepdims = keepdims is not NO_VALUE and bool(index(keepdims))
     if out is not None or initial is not NO_VALUE or (where is not True and where is not NO_VALUE):
-        plainly = initial is NO_VALUE and (where is True or where is NO_VALUE)
-        method: Any = row.ufunc.reduce
-        if plainly and write_into(out, (x,), lambda v, o: method(v, axis, dtype, o, keepdims)):
-            return out
-        return _reduce_with_options(row, x, axis, dtype, out, keepdims, initial, where)
+        options = (axis, dtype, out, keepdims, initial, where)
+        done = _options_at_once(row, x, *options)
+        return _reduce_with_options(row, x, *options) if done is None else done
     node = x._node if x._base is None and not staged else x._read()
     if x._order is not None:
         result = reduce(row, new_array(node), axis, dtype, None, keepdims)
@@ -307,8 +305,7 @@ def _plan(row: Reduction, x: Array, axis: Any, dtype: Any, keepdims: bool) -> An
     """The dtype to convert to, if any; the axes; and the shape to give the result, if any."""
     loop = loop_dtype(row.ufunc, x.dtype, dtype, None)
     axes = reduced_axes(axis, x.ndim)
-    shape = kept_shape(x.shape, axes) if keepdims else None
-    return None if loop == x.dtype else loop, axes, shape
+    return loop if loop != x.dtype else None, axes, kept_shape(x.shape, axes) if keepdims else None
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -319,7 +316,12 @@ def reduced_by(row: Reduction, *, typed: bool = False) -> Callable[[F], F]:
     dtype.
     """
     known = {"function": row.ufunc.reduce, "handle": handle, "ops": row.ops, "typed": typed}
-    return lambda function: in_front("reduction", function, **known)
+
+    def decorate(function: F) -> F:
+        DIRECT.add(function.__code__)  # type: ignore[attr-defined]
+        return in_front("reduction", function, **known)
+
+    return decorate
 
 
 def record_reduction(op: Op, node: Node) -> Any:
@@ -345,6 +347,27 @@ def _of_nothing(row: Reduction, aval: Aval, axes: Axes, initial: Any) -> Array:
     if isinstance(initial, Array):
         return broadcast(initial, shape)
     return shaping.full(initial, shape=shape, dtype=aval.dtype)
+
+
+def _options_at_once(
+    row: Reduction, x: Array, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any,
+    where: Any,
+) -> Any:  # fmt: skip
+    """The result of NumPy's method, if all is there and small; else None."""
+    method, where = row.ufunc.reduce, True if where is NO_VALUE else where
+    kinds = (x.dtype.kind, np.dtype(dtype).kind, getattr(initial, "dtype", BOOL).kind)
+    if type(initial) is complex or "c" in kinds and (out is not None or dtype is not None):
+        return None  # where imaginary parts are lost, the warning names the user's line
+    options = {"initial": initial, "where": where}
+    given = {k: v for k, v in options.items() if all(v is not o for o in (True, None, NO_VALUE))}
+    options |= {"axis": axis, "dtype": dtype, "keepdims": keepdims}
+
+    def call(v: Any, *values: Any) -> Any:  # where `out` is given, it is the last
+        return method(v, **options | dict(zip((*given, "out"), values, strict=False)))
+
+    if out is None:
+        return done_by_numpy(call, x, *given.values())
+    return out if write_into(out, (x, *given.values()), call) else None
 
 
 def _reduce_with_options(

@@ -279,9 +279,10 @@ _FRONTS = frozenset(
     {__file__.rsplit("_errstate", 1)[0] + name for name in (
         "_quiet.py", "_errstate.py", "_backends.py", "_conversions.py", "_interpreter.py",
         "_operators.py", "_protocols.py", "functions/_dispatch.py", "functions/_eager.py",
-        "functions/_foreign.py", "functions/_getset.py", "functions/_recording.py",
-        "functions/_reduce.py", "functions/_scalars.py", "functions/_stores.py",
-        "functions/_subclass.py", "functions/_ufunc.py", "functions/_ufunc_methods.py",
+        "functions/_flat.py", "functions/_foreign.py", "functions/_getset.py",
+        "functions/_recording.py", "functions/_reduce.py", "functions/_scalars.py",
+        "functions/_stores.py", "functions/_subclass.py", "functions/_ufunc.py",
+        "functions/_ufunc_methods.py",
     )}
 )  # fmt: skip
 # functions of other files, each of which is one operation of NumPy's

@@ -79,6 +79,25 @@ def test_reductions_with_options_warn(form: str) -> None:
     assert repr(ours.tolist()) == repr(theirs.tolist()) and ours.dtype == theirs.dtype
 
 
+STORES = [
+    "x[1] = v", "x[1] = numpy.float64(v)", "x[1:] = v", "x[[1]] = v", "x.flat[1] = v",
+    pytest.param("x.fill(v)", marks=in_c),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "c8"])
+@pytest.mark.parametrize("store", STORES)
+def test_stores_that_overflow_warn_at_the_users_line(store: str, dtype: str) -> None:
+    code = compile(store, __file__, "exec")
+    x = np.zeros(3, dtype)
+    for _ in range(3):
+        said = _told(lambda np: exec(code, {"x": x, "v": 1e39, "numpy": numpy}), np)
+        want = _told(
+            lambda np: exec(code, {"x": np.zeros(3, dtype), "v": 1e39, "numpy": np}), numpy
+        )
+        assert said == want and said
+
+
 SPECIAL = [0.0, -0.0, 1.0, -1.5, 1e300, -1e308, 5e-324, numpy.inf, -numpy.inf, numpy.nan]
 UFUNCS = sorted(
     n for n in np.__all__

@@ -393,7 +393,12 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
 
 @cached()
 def _common_shape(shapes: tuple[Shape, ...]) -> Shape:
-    return np.broadcast(*[np.broadcast_to(np.False_, s) for s in shapes]).shape  # or its exception
+    common = np.broadcast(*[np.broadcast_to(np.False_, s) for s in shapes[:_MOST]]).shape
+    rest = shapes[_MOST:]  # NumPy's `broadcast` takes no more at once
+    return _common_shape((common, *rest)) if rest else common
+
+
+_MOST = 64
 
 
 def broadcast_warning(x: Array, shape: Shape) -> Array:

@@ -20,7 +20,7 @@ from lazynp._avals import on_device
 from lazynp._flush import flush_for_part, host_value
 from lazynp._node import ARGS, CODE, LENT, OP, VALUE, Node, Op, Tracer, aval_of_node, leaf
 from lazynp._ownership import exclusive, has_own_node, owned
-from lazynp._quiet import aloud, forget, told
+from lazynp._quiet import aloud, forget, told, told_result
 from lazynp._recorder import local
 from lazynp._steps import Basic, Field
 from lazynp._strides import laid_out, order_of_strides
@@ -175,10 +175,14 @@ def store_element(self: Array, index: Any, axes: int, value: Any) -> bool:
         memory = _own_memory(self)
         if memory is None:
             return False
-        memory[index] = value
+        if aval.dtype in _NARROW:  # a number may overflow
+            told_result(local.recorder.quiet, operator.setitem, memory, index, value)
+        else:
+            memory[index] = value
     return True
 
 
+_NARROW = frozenset(map(np.dtype, ("f2", "f4", "c8")))
 _NUMBERS = frozenset({float, int, bool, complex})
 _COMPLEX = frozenset({complex, np.complex64, np.complex128})
 

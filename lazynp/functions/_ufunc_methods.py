@@ -81,6 +81,7 @@ def _told(options: dict[str, Any]) -> dict[str, Any]:
     return told
 
 
+_AXES = 64  # that an array may have
 _OPTIONS = {"casting", "dtype", "order", "sig", "signature", "subok"}
 
 
@@ -134,6 +135,11 @@ class Methods:
         if overridden(a, b):
             return elsewhere(self, "outer", (a, b), kwargs)
         x, y = [v if type(v) is NDArray else numpys(plain(v)) for v in (a, b)]
+        if x.ndim + y.ndim > _AXES:
+            raise ValueError(
+                f"maximum supported dimension for an ndarray is {_AXES}, but "
+                f"`{self.__name__}.outer()` result would have {x.ndim + y.ndim}."
+            )
         if x.ndim and y.ndim:
             x = _getset.getitem(x, (Ellipsis, *(None,) * y.ndim))  # in its memory order
         return self(x, y, **kwargs)

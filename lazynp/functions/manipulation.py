@@ -221,6 +221,8 @@ def tile(A: Any, reps: Any) -> Array:
     times = (1,) * (rank - len(times)) + times
     if all(t == 1 for t in times):
         return reshaped(x, dims)
+    if known_empty(x.size):  # however often
+        return reshaped(x, tuple(t * n for t, n in zip(times, dims, strict=True)))
     wide = tuple(n for pair in zip(times, dims, strict=True) for n in pair)
     places = tuple(range(2 * (rank - x.ndim) + 1, 2 * rank, 2))
     spread = shaping.broadcast_in_dim(x, shape=wide, dims=places)

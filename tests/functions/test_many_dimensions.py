@@ -46,7 +46,23 @@ _ERRORS = [
     lambda m, x: m.stack([x]),
     lambda m, x: x.reshape((1,) * 65),
     lambda m, x: x + m.ones((3, *[1] * 63)),
+    lambda m, x: m.add.outer(m.ones((1,) * 40), m.ones((1,) * 25)),
 ]
+
+
+def test_many_arrays_share_a_shape() -> None:
+    for m in (np, numpy):
+        found = m.broadcast_arrays(*[m.ones((1 + k % 2, 1 + k // 100)) for k in range(130)])
+        assert len(found) == 130 and {x.shape for x in found} == {(2, 2)}
+    with pytest.raises(ValueError, match="shape mismatch"):
+        np.broadcast_arrays(*[np.ones(2)] * 80, np.ones(3))
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0)])
+@pytest.mark.parametrize("reps", [2**62, (2**40, 2**20), (3, 0), (2, 1, 2)])
+def test_nothing_is_repeated_however_often(shape: Any, reps: Any) -> None:
+    found, want = (m.tile(m.ones(shape, "i4"), reps) for m in (np, numpy))
+    assert found.shape == want.shape and found.dtype == want.dtype
 
 
 def test_sixty_four_dimensions() -> None:

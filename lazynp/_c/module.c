@@ -21,6 +21,7 @@
 #include "written.h"
 #include "forms.h"
 #include "loops_of_rules.h"
+#include "orders.h"
 #include "guarded.h"
 #include "parts.h"
 #include "programs.h"
@@ -512,6 +513,9 @@ static PyMethodDef METHODS[] = {
      "class_attributes(metaclass, class, table): the class has what the table names."},
     {"exclusive", (PyCFunction)(void (*)(void))exclusive, METH_FASTCALL,
      "exclusive(owner, view=None): see lazynp._ownership."},
+    {"stable_order", stable_order, METH_VARARGS,
+     "stable_order(x, wide): the stable order of each row of an array in C order; None for other "
+     "arrays. wide: NumPy sorts integers by vectors."},
     {"add_rows", add_rows, METH_VARARGS,
      "add_rows(out, rows, values): out[rows[k]] += values[k], in order. False, with nothing done, "
      "for arrays of a kind that it does not take."},

@@ -384,7 +384,7 @@ def created(
 
 
 FEW = 1 << 12  # elements of a list
-FILLED = 1 << 15  # elements of an array that is filled at once
+FILLED = 1 << 20  # elements of an array that is filled at once, where operations run at once
 _AXES = 64  # that an array may have
 
 

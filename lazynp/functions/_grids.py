@@ -13,6 +13,7 @@ from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._dimensions import as_number, size_of
 from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._flush import host_value
+from lazynp._recorder import local
 from lazynp._sizes import is_size, largest, sized
 from lazynp._values import knowable
 from lazynp._views import reshape as view_reshape, transpose
@@ -29,7 +30,7 @@ from lazynp.functions._arguments import (
     viewable,
 )
 from lazynp.functions._construct import array, asarray
-from lazynp.functions._eager import by_numpy, done_by_numpy
+from lazynp.functions._eager import FILLED, by_numpy, created, done_by_numpy
 from lazynp.functions._host import to_host
 from lazynp.functions._joining import concatenate
 from lazynp.functions._likes import as_its_like
@@ -65,6 +66,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return grids if sparse else tuple(grids)  # as NumPy has it
 
 
+@created(np.indices)
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """See `numpy.indices`."""
     shape = shape_argument(tuple(dimensions))
@@ -123,8 +125,10 @@ _REAL = (int, float)
 
 
 def _is_small(key: tuple[Any, ...]) -> bool:
-    """Whether these are slices of Python's numbers which make a small grid, or none."""
-    size = len(key)
+    """Whether these are slices of Python's numbers which make a small grid, or none. Where
+    operations run at once, a grid may be as large as an array that is filled at once.
+    """
+    size, most = len(key), FILLED if local.recorder.backend.largest() else SMALL
     for s in key:
         start, stop, step = s.start or 0, s.stop, s.step or 1
         if type(start) not in _REAL or type(stop) not in _REAL:
@@ -135,7 +139,7 @@ def _is_small(key: tuple[Any, ...]) -> bool:
         if count <= -1:
             return True  # NumPy's error
         size *= max(count, 0)
-    return size <= SMALL  # not for a nan
+    return size <= most  # not for a nan
 
 
 def _steps_between(start: Any, stop: Any, step: Any) -> Any:

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from lazynp._array import Array
 from lazynp._overrides import overrides
 from lazynp.functions._placing import USED, placed
@@ -38,3 +40,11 @@ def by_its_like(function: Any, *args: Any, like: Any, **kwargs: Any) -> Any:
             f"__array_function__: [{type(like)}]"
         )
     return made
+
+
+def zeros_like_now(a: Any, dtype: Any = None, order: Any = "K", **options: Any) -> Any:
+    """NumPy's `zeros_like`, which takes twice as long as `zeros` does: it fills what is new."""
+    plain = type(a) is np.ndarray and a.flags.c_contiguous and order in ("K", "C")
+    if plain and not options and dtype in (None, bool, int, float, complex):
+        return np.zeros(a.shape, a.dtype if dtype is None else dtype)
+    return np.zeros_like(a, dtype, order, **options)

@@ -72,7 +72,7 @@ from lazynp.functions._grids import (
     s_,
 )
 from lazynp.functions._host import to_host
-from lazynp.functions._likes import as_its_like
+from lazynp.functions._likes import as_its_like, zeros_like_now
 from lazynp.functions._nested import of_size
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._places import count_true, places_of
@@ -210,7 +210,7 @@ def _like(
     return chosen, a.dtype if dtype is None else dtype_argument(dtype), made
 
 
-@created(np.zeros_like, like=True)
+@created(zeros_like_now, like=True)
 def zeros_like(
     a: Any,
     dtype: Any = None,
@@ -238,7 +238,7 @@ def ones_like(
     return _fill(1, *_like(a, dtype, order, shape, device))
 
 
-@created(np.zeros_like, like=True)
+@created(zeros_like_now, like=True)
 def empty_like(
     prototype: Any,
     /,

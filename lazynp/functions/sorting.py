@@ -79,7 +79,7 @@ def _stably(x: np.ndarray, axis: Any = -1, kind: Any = None) -> np.ndarray:
 
 @by_method(
     partial(np.ndarray.argsort, kind="stable"), 2, function=_stably, without=("order", "stable"),
-    faster=primitives.stable_order, many=primitives.QUICK_FROM,
+    faster=_stably, many=primitives.QUICK_FROM,
 )  # fmt: skip
 def argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None

@@ -733,3 +733,34 @@ def test_an_array_without_axes_is_not_a_number(form: str, eager: None) -> None:
     for _ in range(2):  # the second time, C may answer
         with pytest.raises(TypeError):
             eval(form, {"np": np})
+
+
+# -- arrays that are filled ------------------------------------------------------------------------
+
+LARGE_FILLS: dict[str, Callable[[Any, Any], Any]] = {
+    "zeros": lambda np, _: np.zeros(200_000),
+    "ones": lambda np, _: np.ones((400, 500), dtype="i4"),
+    "full": lambda np, _: np.full((400, 500), 2.5),
+    "arange": lambda np, _: np.arange(3, 200_000),
+    "arange of floats": lambda np, _: np.arange(0, 1, 1e-5),
+    "linspace": lambda np, _: np.linspace(0, 1, 200_000),
+    "indices": lambda np, _: np.indices((300, 400)),
+    "small indices": lambda np, _: np.indices((30, 40)),
+    "mgrid": lambda np, _: np.mgrid[0:300, -5:400],
+    "zeros_like": lambda np, x: np.zeros_like(x),
+    "zeros_like, dtype": lambda np, x: np.zeros_like(x, dtype=int),
+    "zeros_like, order": lambda np, x: np.zeros_like(x, order="F"),
+    "zeros_like, transposed": lambda np, x: np.zeros_like(x.T),
+    "zeros_like, shape": lambda np, x: np.zeros_like(x, shape=(7, 9)),
+    "ones_like": lambda np, x: np.ones_like(x),
+    "full_like": lambda np, x: np.full_like(x, 7),
+}
+
+
+@pytest.mark.parametrize("name", LARGE_FILLS)
+def test_large_fills_are_there_at_once(name: str, eager: None) -> None:
+    model = numpy.arange(120_000.0).reshape(300, 400)
+    ours, numpys = LARGE_FILLS[name](np, np.array(model)), LARGE_FILLS[name](numpy, model)
+    assert ours._read()[_node.VALUE] is not None and not pending()
+    assert ours.dtype == numpys.dtype and ours.strides == numpys.strides
+    numpy.testing.assert_array_equal(numpy.asarray(ours), numpys)

@@ -313,3 +313,35 @@ def test_the_order_of_integers(kind: str, dtype: str, monkeypatch: pytest.Monkey
     got = argsort.reference(x, axis=x.ndim - 1)
     assert got.dtype == np.int64
     np.testing.assert_array_equal(got, np.argsort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8", "f4", "f8"])
+@pytest.mark.parametrize("length", [2, 100, 1025, 5000])
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("kind", ["bits", "few", "near", "in order", "falling", "one"])
+def test_the_order_by_bits(
+    kind: str, wide: bool, length: int, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zeros of both signs, infinities, NaNs of both signs, subnormals, and all other bits."""
+    monkeypatch.setattr(sorting, "_WIDE", wide)
+    monkeypatch.setattr(sorting, "QUICK_FROM", 1)
+    rng = np.random.default_rng(length)
+    x = rng.integers(0, 256, length * 8 * 3, np.uint8).view(dtype)[: 3 * length].reshape(3, length)
+    if kind == "few":
+        x = rng.choice(x.ravel()[:7], x.shape)
+        if dtype[0] == "f":
+            x[rng.random(x.shape) < 0.5] *= 0  # NaNs, and zeros of both signs
+    elif kind == "near":  # but for two, they differ in their last bits
+        x = np.repeat(x[:, :1], length, axis=1)
+        x.view(f"u{x.itemsize}")[:] ^= rng.integers(0, 64, x.shape, f"u{x.itemsize}")
+        x[:, 1], x[:, -1] = 3, 1e9
+    elif kind == "in order" or kind == "falling":
+        x = np.sort(x)[:, :: 1 if kind == "in order" else -1]
+    elif kind == "one":
+        x = np.full_like(x, x[0, 0])
+    for rows in (x, x[1], x.T):
+        for axis in range(rows.ndim):
+            got = argsort.reference(rows, axis=axis)
+            expected = np.argsort(rows, axis=axis, kind="stable")
+            assert got.dtype == expected.dtype and got.flags.owndata
+            np.testing.assert_array_equal(got, expected)

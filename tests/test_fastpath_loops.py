@@ -92,6 +92,9 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "a block": lambda x: x[:60].reshape(3, 4, 5),
     "part of a block": lambda x: x[:60].reshape(3, 4, 5)[1:, :, ::2],
     "turned": lambda x: x[:60].reshape(3, 4, 5).transpose(1, 0, 2),
+    "turned twice": lambda x: x[:60].reshape(3, 4, 5).transpose(2, 0, 1),
+    "from behind": lambda x: x[:60].reshape(3, 4, 5).T,
+    "part of columns": lambda x: x[:42].reshape(6, 7).T[1:, ::2],
     "0-d": lambda x: x[3:4].reshape(()),
 }  # fmt: skip
 LENGTHS = (1500, 5000)  # other threads wait, and do not
@@ -112,6 +115,8 @@ LARGE: list[dict[str, Callable[[Any], Any]]] = [
         "a row": lambda x: x[:108],
         "a column": lambda x: x[:98].reshape(98, 1),
         "a block": lambda x: x[:10584].reshape(7, 14, 108),
+        "turned block": lambda x: x[:10584].reshape(7, 108, 14).transpose(0, 2, 1),
+        "part turned": lambda x: x[:11664].reshape(108, 108)[:, 10:].T,
     },
 ]
 PAIRS = [(a, b) for a in LAYOUTS for b in LAYOUTS]

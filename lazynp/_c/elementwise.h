@@ -130,6 +130,31 @@ static PyObject *listed(Front *front, PyObject *x, PyObject *const *args, Py_ssi
     return new ? handle_of(new) : NULL;
 }
 
+/* The order of at most four axes, none of one element, whose strides differ, new. NULL, without an
+   error: Python must find it. */
+static PyObject *order_of_axes(PyArrayObject *memory)
+{
+    int ndim = PyArray_NDIM(memory), axes[AXES];
+    if (ndim > AXES)
+        return NULL;
+    for (int axis = 0; axis < ndim; axis++) { /* by insertion, the longest stride first */
+        int to = axis;
+        npy_intp stride = PyArray_STRIDE(memory, axis);
+        for (; to && PyArray_STRIDE(memory, axes[to - 1]) <= stride; to--) {
+            if (PyArray_STRIDE(memory, axes[to - 1]) == stride)
+                return NULL;
+            axes[to] = axes[to - 1];
+        }
+        if (PyArray_DIM(memory, axis) < 2 || stride <= 0)
+            return NULL;
+        axes[to] = axis;
+    }
+    PyObject *order = PyTuple_New(ndim);
+    for (int axis = 0; order && axis < ndim; axis++)
+        PyTuple_SET_ITEM(order, axis, PyLong_FromLong(axes[axis])); /* small: never NULL */
+    return order;
+}
+
 /* NumPy's order of a result of operands that lie as NumPy's would: `_strides.order_of_strides`, new.
    NULL: Python must find it, or an error. */
 static PyObject *order_of_result(PyObject *value, PyObject *const *xs, Py_ssize_t n)
@@ -144,8 +169,10 @@ static PyObject *order_of_result(PyObject *value, PyObject *const *xs, Py_ssize_
     }
     if (!is_memory(value) || PyArray_IS_C_CONTIGUOUS(memory))
         return is_memory(value) ? Py_NewRef(Py_None) : NULL;
-    return PyArray_IS_F_CONTIGUOUS(memory) ? fortran_order(PyArray_NDIM(memory))
-                                           : PyObject_CallOneArg(the.order_of_strides, value);
+    if (PyArray_IS_F_CONTIGUOUS(memory))
+        return fortran_order(PyArray_NDIM(memory));
+    PyObject *found = order_of_axes(memory);
+    return found || PyErr_Occurred() ? found : PyObject_CallOneArg(the.order_of_strides, value);
 }
 
 /* The operands of a node, as a new tuple. */
@@ -256,8 +283,10 @@ static int is_for_loop(Front *front, const Operand *them, Py_ssize_t n, int *num
 
 /* NumPy's result by its inner loop, new. What the operands are decides which; nothing depends on
    their shapes, which change from round to round in many loops. NULL without an error: forward to
-   the memo table. `into`: memory of an operand that is lost after this, or NULL. */
-static PyObject *looped(Front *front, const Operand *them, Py_ssize_t n, PyArrayObject *into)
+   the memo table. `into`: memory of an operand that is lost after this, or NULL. ordered: whether an
+   operand may lie in another order than C's. */
+static PyObject *looped(Front *front, const Operand *them, Py_ssize_t n, PyArrayObject *into,
+                        int ordered)
 {
     int kinds[2], numbers;
     if (!is_for_loop(front, them, n, &numbers))
@@ -272,9 +301,12 @@ static PyObject *looped(Front *front, const Operand *them, Py_ssize_t n, PyArray
         out = aval ? scalar(number, aval) : NULL;
         Py_XDECREF(number);
     }
+    Py_ssize_t read = front->method == Py_None ? n : 1;
     PyArrayObject *result = numbers     ? NULL
                             : it->casts ? by_cast_loop(it, values, into)
-                                        : by_loop(it, values, front->method == Py_None ? n : 1, into);
+                                        : by_loop(it, values, read, into);
+    if (!result && ordered && !numbers && !it->casts && !PyErr_Occurred())
+        result = by_permuted_loop(it, values, read);
     if (result)
         out = handle_of(result);
     Py_DECREF(values[0]);
@@ -558,7 +590,8 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
         out = product(front, them, now);
     else if (eager && !is_part &&
              (first || !may_be_long(them, n) || are_small_values(front, now, them, n)) &&
-             (out = looped(front, them, n, order ? NULL : memory_for(temporary, xs, them, n, NULL))))
+             (out = looped(front, them, n, order ? NULL : memory_for(temporary, xs, them, n, NULL),
+                           order != NULL)))
         spend(now, PyList_GET_ITEM(OF(out, Array, _node), VALUE));
     if (out) {
         again = 0;

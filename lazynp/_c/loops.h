@@ -311,6 +311,58 @@ static int broadcast(Walk *walk, PyObject *const *values, Py_ssize_t n)
     return 1; /* `walks_over` compares them with each operand */
 }
 
+/* Walk over arrays of one shape whose axes lie in another order than C's, the same in all of them; NumPy
+   walks so, and its result lies so. `axes`: the order. Where the last bit may depend on the walk, they
+   must lie without gaps. Returns one of them; NULL: that is not so. */
+static PyArrayObject *walk_permuted(Walk *walk, PyObject *const *values, Py_ssize_t n,
+                                    const Loop *it, int *axes)
+{
+    PyArrayObject *like = NULL;
+    npy_intp size = 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyArrayObject *memory = (PyArrayObject *)values[i];
+        if (!is_memory(values[i]))
+            continue;
+        int ndim = PyArray_NDIM(memory);
+        if (ndim < 2 || ndim > AXES || !is_of(memory, it->type) ||
+            (like && !PyArray_SAMESHAPE(like, memory)))
+            return NULL;
+        for (int axis = 0; !like && axis < ndim; axis++) { /* by insertion, the longest stride first */
+            int to = axis;
+            for (; to && PyArray_STRIDE(memory, axes[to - 1]) < PyArray_STRIDE(memory, axis); to--)
+                axes[to] = axes[to - 1];
+            axes[to] = axis;
+            size *= PyArray_DIM(memory, axis);
+        }
+        like = memory;
+        walk->ndim = ndim;
+        walk->at[i] = PyArray_BYTES(memory);
+        npy_intp below = 0, gapless = PyArray_ITEMSIZE(memory);
+        for (int k = ndim - 1; k >= 0; k--) {
+            npy_intp dim = PyArray_DIM(memory, axes[k]), stride = PyArray_STRIDE(memory, axes[k]);
+            if (dim < 2 || stride <= below || (!it->rounded && stride != gapless))
+                return NULL;
+            walk->dims[k] = dim;
+            walk->strides[k][i] = below = stride;
+            gapless *= dim;
+        }
+    }
+    return size <= LOOPED ? like : NULL;
+}
+
+/* A new array whose axes lie in this order. */
+static PyArrayObject *new_permuted(int type, PyArrayObject *like, const int *axes)
+{
+    PyArray_Descr *dtype = PyArray_DescrFromType(type);
+    npy_intp strides[AXES], stride = PyDataType_ELSIZE(dtype);
+    for (int k = PyArray_NDIM(like) - 1; k >= 0; k--) {
+        strides[axes[k]] = stride;
+        stride *= PyArray_DIM(like, axes[k]);
+    }
+    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, dtype, PyArray_NDIM(like),
+                                                 PyArray_DIMS(like), strides, NULL, 0, NULL);
+}
+
 /* The memory for a result of this shape: that of an operand which nobody else has, `into`, if it fits,
    else a new array. An operand is read before its memory is written, element by element. New. */
 static PyArrayObject *memory_of_result(PyArrayObject *into, const Loop *it, int ndim,
@@ -320,6 +372,27 @@ static PyArrayObject *memory_of_result(PyArrayObject *into, const Loop *it, int 
                (is_flat || it->rounded) && PyArray_NDIM(into) == ndim &&
                !memcmp(PyArray_DIMS(into), dims, ndim * sizeof(npy_intp));
     return (PyArrayObject *)(fits ? Py_NewRef(into) : new_memory(it->out, ndim, dims));
+}
+
+/* NumPy's result for arrays in another order than C's: see `by_loop`. */
+static PyArrayObject *by_permuted_loop(const Loop *it, PyObject *const *values, Py_ssize_t n)
+{
+    Walk walk = {0};
+    Number numbers[2];
+    int axes[AXES];
+    PyArrayObject *like = walk_permuted(&walk, values, n, it, axes);
+    PyArrayObject *out = like && walk_numbers(&walk, values, n, it->type, numbers)
+                             ? new_permuted(it->out, like, axes)
+                             : NULL;
+    if (!out)
+        return NULL;
+    walk.at[n] = PyArray_BYTES(out);
+    for (int k = 0; k < walk.ndim; k++)
+        walk.strides[k][n] = PyArray_STRIDE(out, axes[k]);
+    run_loop(it, &walk);
+    if (PyErr_Occurred())
+        Py_CLEAR(out);
+    return out;
 }
 
 /* NumPy's result, new. `into`: memory of an operand that nobody else has, or NULL. NULL without an

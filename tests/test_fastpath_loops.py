@@ -118,6 +118,14 @@ LARGE: list[dict[str, Callable[[Any], Any]]] = [
         "turned block": lambda x: x[:10584].reshape(7, 108, 14).transpose(0, 2, 1),
         "part turned": lambda x: x[:11664].reshape(108, 108)[:, 10:].T,
     },
+    {
+        "short rows": lambda x: x[:9000].reshape(3000, 3),
+        "part of rows": lambda x: x[:12000].reshape(3000, 4)[:, :3],
+        "a short row": lambda x: x[:3],
+        "a step in a row": lambda x: x[:9:3],
+        "a long column": lambda x: x[:3000].reshape(3000, 1),
+        "every second of a column": lambda x: x[:6000].reshape(6000, 1)[::2],
+    },
 ]
 PAIRS = [(a, b) for a in LAYOUTS for b in LAYOUTS]
 

@@ -247,19 +247,91 @@ static void merge_axes(Walk *walk)
     walk->ndim = last + 1;
 }
 
+/* The bytes of an element. */
+static inline npy_intp size_of_type(int type)
+{
+    PyArray_Descr *dtype = PyArray_DescrFromType(type);
+    npy_intp size = PyDataType_ELSIZE(dtype);
+    Py_DECREF(dtype);
+    return size;
+}
+
+/* Elements: of a row that is too short for a call of a loop; of one where an element is repeated; of what
+   is repeated for one call. */
+enum { SHORT_LINE = 128, SHORT_COPIES = 32, REPEATED = 1024 };
+
+#define REPEAT(size)                                                                               \
+    for (npy_intp row = 0; row < rows; row++, from += steps[0])                                    \
+        if (steps[1])                                                                              \
+            for (npy_intp i = 0; i < width; i++, to += size)                                       \
+                memcpy(to, from + i * steps[1], size);                                             \
+        else {                                                                                     \
+            char element[size];                                                                    \
+            memcpy(element, from, size);                                                           \
+            for (npy_intp i = 0; i < width; i++, to += size)                                       \
+                memcpy(to, element, size);                                                         \
+        }
+
+/* Write the elements of some short rows one after the other. */
+static void repeat(const char *restrict from, const npy_intp *steps, npy_intp rows, npy_intp width,
+                   npy_intp size, char *restrict to)
+{
+    switch (size) {
+    case 1: REPEAT(1) break;
+    case 2: REPEAT(2) break;
+    case 4: REPEAT(4) break;
+    case 8: REPEAT(8) break;
+    default: REPEAT(sizeof(npy_cdouble))
+    }
+}
+
+/* Run a loop over several short rows at once, where an operand repeats a row, or an element for each
+   row: its elements are copied into a block first, as NumPy's iterator does. 0: nothing was done. */
+static int run_short_rows(const Loop *it, const Walk *walk, npy_intp size)
+{
+    npy_intp rows = walk->dims[0], width = walk->dims[1], strides[OPERANDS];
+    char blocks[OPERANDS][REPEATED * sizeof(npy_cdouble)];
+    int repeats[OPERANDS], some = 0;
+    if (walk->ndim != 2 || width > SHORT_LINE || rows < 4 || !(size <= 8 || size == sizeof(npy_cdouble)))
+        return 0;
+    npy_intp most = REPEATED / width;
+    for (int which = 0; which < OPERANDS; which++) {
+        npy_intp steps[2] = {walk->strides[0][which], walk->strides[1][which]};
+        repeats[which] = !steps[0] != !steps[1];
+        if (repeats[which] ? !steps[1] && width > SHORT_COPIES : steps[0] != steps[1] * width)
+            return 0;
+        strides[which] = repeats[which] ? size : steps[1];
+        some |= repeats[which];
+        if (repeats[which] && !steps[0])
+            repeat(walk->at[which], steps, most < rows ? most : rows, width, size, blocks[which]);
+    }
+    for (npy_intp row = 0; some && row < rows; row += most) {
+        npy_intp count = rows - row < most ? rows - row : most, n = count * width;
+        char *at[OPERANDS];
+        for (int which = 0; which < OPERANDS; which++) {
+            npy_intp steps[2] = {walk->strides[0][which], walk->strides[1][which]};
+            at[which] = repeats[which] ? blocks[which] : walk->at[which] + row * steps[0];
+            if (repeats[which] && steps[0])
+                repeat(walk->at[which] + row * steps[0], steps, count, width, size, blocks[which]);
+        }
+        it->loop(at, &n, strides, it->data);
+    }
+    return some;
+}
+
 /* Run a loop over the last axis for each place on the others. It may leave an error. */
 static void run_loop(const Loop *found, Walk *walk)
 {
     if (walk->ndim > 1)
         merge_axes(walk);
     const Loop it = *found; /* its place may be another's by the time other threads have run */
-    npy_intp place[AXES] = {0}, elements = 1;
+    npy_intp place[AXES] = {0}, elements = 1, size_of = walk->ndim == 2 ? size_of_type(it.type) : 0;
     int last = walk->ndim - 1, axis;
     for (axis = 0; axis <= last; axis++)
         elements *= walk->dims[axis];
     BEGIN_LONG(elements)
     before_loop(&it);
-    do {
+    if (!run_short_rows(&it, walk, size_of)) do {
         char *at[OPERANDS] = {walk->at[0], walk->at[1], walk->at[2]};
         npy_intp size = walk->dims[last];
         it.loop(at, &size, walk->strides[last], it.data);

@@ -137,6 +137,11 @@ weibull = _hosted(_numpy.weibull)
 zipf = _hosted(_numpy.zipf)
 
 
+# NumPy's interface of bit generators: so `numpy.random.default_rng`, with which SciPy's functions
+# begin, takes our generators too, and draws from the same stream
+_OF_BITS = {"capsule", "lock", "seed_seq", "state"}
+
+
 class _Sampler:
     """Forwards methods to a NumPy generator, and turns their results into Arrays."""
 
@@ -154,6 +159,8 @@ class _Sampler:
         # pickle looks these up before the generator is set
         if name.startswith("__") or name == "_generator":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if name in _OF_BITS:
+            return getattr(self._generator.bit_generator, name)
         method = getattr(self._generator, name)
         if not callable(method):
             return method
@@ -238,18 +245,6 @@ def default_rng(seed: _Any = None) -> Generator:
     if isinstance(seed, Generator):
         return seed
     return Generator(_numpy.default_rng(_to_host(seed)).bit_generator)
-
-
-@_wraps(_numpy.default_rng)
-def _numpys_generator(seed: _Any = None) -> _Any:
-    return _MAKE(seed._generator if isinstance(seed, _Sampler) else seed)
-
-
-# NumPy's function, too, takes our generators: SciPy's functions begin with it. It knows classes in
-# C, and gives the one of NumPy's within, which draws from the same stream.
-_MAKE = _numpy.default_rng
-for _room in (_numpy, _sys.modules[_numpy.Generator.__module__]):
-    _room.default_rng = _numpys_generator  # type: ignore[attr-defined]
 
 
 def shuffle(x: _Any) -> None:

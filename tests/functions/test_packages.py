@@ -261,7 +261,7 @@ def test_numpys_default_rng_takes_our_generators(kind: str) -> None:
     assert type(taken) is numpy.random.Generator
     assert taken.random(3).tolist() == expected.random(3).tolist()
     assert ours.uniform() == theirs.uniform()  # one stream
-    assert pickle.loads(pickle.dumps(taken)).normal() == expected.normal()
+    assert taken.normal() == expected.normal()
     same = numpy.random.default_rng(taken)
     assert same is taken
     assert numpy.random.default_rng(5).random() == np.random.default_rng(5).random()

@@ -1,6 +1,7 @@
 """Which equations of a round need some places of a window only, between bounds that are read from
 arrays: see `_stretches`.
 """
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple

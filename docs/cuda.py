@@ -175,12 +175,13 @@ EXAMPLES: dict[str, list[Example]] = {
 
 
 PIECES = {"open_cond", "open_loop"}  # what decides a size
+ON_HOST = {"over_stretch"}  # what only the programs of hosts contain
 
 
 def primitives() -> dict[str, Primitive]:
-    """All that lazynp has, by name."""
+    """All that lazynp has for a GPU's programs, by name."""
     for module in pkgutil.walk_packages(np.__path__, "lazynp."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith(("__main__", ".matlib")):  # importing one has effects
             import_module(module.name)
     found = [
         x
@@ -189,7 +190,7 @@ def primitives() -> dict[str, Primitive]:
         for x in vars(module).values()
         if isinstance(x, Primitive)
     ]
-    return {p.name: p for p in found}
+    return {p.name: p for p in found if p.name not in ON_HOST}
 
 
 def _mask(shape: tuple[int, ...] = (4,)) -> Any:

@@ -396,18 +396,7 @@ def _joined(
         if x is y or not isinstance(x, Array) and type(x) is type(y) and repr(x) == repr(y):
             parts.append((True, x))
             continue
-        if p is None or q is None:
-            raise CannotStage(
-                f"line {line}: {quoted(name)} is {y!r} in one branch and {x!r} in the other, and "
-                "which branch runs is not known while tracing: only arrays and numbers can depend "
-                "on it"
-            )
-        aval = _common(p[1], q[1], name, line)
-        why = mixed(a if of is None else of, p[1], q[1]) or loses((x, p[1]), (y, q[1]), aval.dtype)
-        if why:
-            raise CannotStage(
-                f"line {line}: {quoted(name)} {why}, and which branch runs is not known"
-            )
+        aval = _aval_of_both(name, a if of is None else of, (x, p), (y, q), line)
         old, order = (p[2], q[2]), order_of_both(x, y, (p[0], q[0]), line)
         nested = p[3] or q[3] or wraps_on_one_path(p[1], q[1], aval.dtype) or (
             session.carry is None and are_mixed_bools(p[1], q[1]))  # fmt: skip
@@ -426,6 +415,21 @@ def _joined(
         return out
 
     return rebuild, slots
+
+
+def _aval_of_both(name: str, of: Any, first: Any, second: Any, line: int) -> Aval:
+    """The type of a part that differs; each with its place."""
+    (x, p), (y, q) = first, second
+    if p is None or q is None:
+        raise CannotStage(
+            f"line {line}: {quoted(name)} is {y!r} in one branch and {x!r} in the other, and "
+            "which branch runs is not known while tracing: only arrays and numbers can depend on it"
+        )
+    aval = _common(p[1], q[1], name, line)
+    why = mixed(of, p[1], q[1]) or loses((x, p[1]), (y, q[1]), aval.dtype)
+    if why:
+        raise CannotStage(f"line {line}: {quoted(name)} {why}, and which branch runs is not known")
+    return aval
 
 
 def _maybe(name: str, first: Any, second: Any, line: int, made: set[int]) -> _Rebuilt:

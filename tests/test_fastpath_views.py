@@ -404,7 +404,8 @@ def test_copies_of_a_view_whose_owner_was_written() -> None:
         ours, numpys = write(np, m, block, k), write(numpy, n, its, k)
         assert [c.tolist() for c in ours] == [c.tolist() for c in numpys]
         assert m.tolist() == n.tolist()
-    assert calls_of(lambda: write(np, m, block, 1.0)) == []
+    # NumPy's `zeros_like` is a function in Python, too, and a slower one
+    assert calls_of(lambda: write(np, m, block, 1.0)) == ["_likes.py: zeros_like_now"]
 
 
 def by_places(m: Any, places: Any) -> list[Any]:

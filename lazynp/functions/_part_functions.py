@@ -184,6 +184,15 @@ def least(dtype: np.dtype[Any], name: str) -> Any:
     return limits.min if name == "max" else limits.max
 
 
+def _variance(name: str) -> Any:
+    function = getattr(reductions, name)
+
+    def reduce(self: Part, axis: Any = None, *, ddof: Any = 0, **options: Any) -> Any:
+        return self.unknown() if options else reduced(self, function, axis, {"ddof": ddof})
+
+    return reduce
+
+
 def _place(name: str) -> Any:
     """argmax and argmin: the place in the window, which counts from the start of the slice. If the
     slice holds nothing but the least of its dtype, that may also stand before it.
@@ -255,6 +264,7 @@ UFUNC_REDUCTIONS: dict[str, str] = {
 }  # fmt: skip
 _METHODS: dict[str, Any] = {
     **{n: _reduction(n) for n in ("sum", "prod", "mean", "any", "all")},
+    **{n: _variance(n) for n in ("var", "std")},
     **{n: _extremum(n) for n in ("max", "min")},
     **{n: _place(n) for n in ("argmax", "argmin")},
     "cumsum": _running("cumsum", 0), "cumprod": _running("cumprod", 1), "copy": _copied,

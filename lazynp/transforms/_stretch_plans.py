@@ -38,7 +38,7 @@ class Range(NamedTuple):
 class Sink:
     """An equation that needs some places of a window only. windows: of a product, both. start: of a
     reduction, its neutral element and the number outside. onto: of a store, the array before it.
-    place: of an element, where that is read.
+    place: of an element, where that is read. is_place: whether it asks where an element is.
     """
 
     eqn: Eqn
@@ -48,6 +48,7 @@ class Sink:
     start: Any = None
     onto: Atom | None = None
     place: Atom | None = None
+    is_place: bool = False
 
 
 _COMBINED = {
@@ -55,6 +56,9 @@ _COMBINED = {
     "reduce_max": elementwise.maximum, "reduce_min": elementwise.minimum,
     "reduce_and": elementwise.logical_and, "reduce_or": elementwise.logical_or,
 }  # fmt: skip
+
+
+_PLACES = {"argmax": elementwise.greater, "argmin": elementwise.less}
 
 
 def _neutral(name: str, dtype: np.dtype[Any]) -> Any:
@@ -79,9 +83,14 @@ class Plan:
             found = self._sink(eqn)
             if found is not None and self._is_read(found.range):
                 self.sinks[id(eqn)] = found
-        self.has_masks = any(
-            eqn.primitive.name == "cond" and any(map(self.mask, eqn.inputs)) for eqn in jaxpr.eqns
-        )
+        self.has_choices = any(
+            self.mask(a) is not None or self.is_bound(a)
+            for eqn in jaxpr.eqns if eqn.primitive.name == "cond" for a in eqn.inputs[1:]
+        )  # fmt: skip
+
+    def is_bound(self, x: Atom) -> bool:
+        """Whether it is an integer that was read from an array."""
+        return not x.aval.shape and x.aval.dtype == INT and self._is_read(Range(x, None))
 
     def mask(self, x: Atom) -> Range | None:
         """The places of a mask that is nothing but a range of these."""
@@ -101,6 +110,8 @@ class Plan:
         name = eqn.primitive.name
         if name in _COMBINED and eqn.params.get("axes") == (0,):
             return self._reduction(eqn, name)
+        if name in _PLACES and eqn.params["axis"] == 0:
+            return self._place(eqn, name)
         if name == "dot_general":
             return self._product(eqn)
         if name == "slice":
@@ -121,6 +132,16 @@ class Plan:
         if outside != neutral and name not in ("reduce_max", "reduce_min"):
             return None
         return Sink(eqn, (x,), range_, _COMBINED[name], (neutral, outside))
+
+    def _place(self, eqn: Eqn, name: str) -> Sink | None:
+        """Where the largest or the smallest element is: nothing outside comes before it."""
+        (x,) = eqn.inputs
+        if not is_window(x.aval) or x.aval.dtype.kind not in "fiu":
+            return None
+        range_, neutral = self.stretch(x), _neutral(f"reduce_{name[3:]}", x.aval.dtype)
+        if range_ is None or self._outside(x, range_) != neutral:
+            return None
+        return Sink(eqn, (x,), range_, _PLACES[name], (neutral, neutral), is_place=True)
 
     def _product(self, eqn: Eqn) -> Sink | None:
         x, y = eqn.inputs

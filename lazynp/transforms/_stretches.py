@@ -31,11 +31,12 @@ _ONLY_LOWERED = Missing("it is made where a loop is lowered")
 
 
 # -- the primitive ---------------------------------------------------------------------------------
-# (first place, place behind the last, state, constants) -> state; jaxpr: (place, state, constants)
+# (first place, place behind the last, states, constants) -> states, by a jaxpr of (place, states,
+# constants)
 
 
-def _abstract(*avals: Aval, jaxpr: Jaxpr) -> Aval:
-    return avals[2]
+def _abstract(*avals: Aval, jaxpr: Jaxpr) -> tuple[Aval, ...]:
+    return avals[2 : 2 + len(jaxpr.outputs)]
 
 
 def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
@@ -43,13 +44,18 @@ def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
     return (place, place, *others)
 
 
-def _reference(first: Any, stop: Any, state: Any, *fixed: Any, jaxpr: Jaxpr) -> Any:
+def _reference(first: Any, stop: Any, *values: Any, jaxpr: Jaxpr) -> tuple[Any, ...]:
+    count = len(jaxpr.outputs)
+    states, fixed = list(values[:count]), values[count:]
     for k in range(int(first), int(stop)):
-        (state,) = eval_reference(jaxpr, [np.int64(k), state, *fixed])
-    return state
+        states = eval_reference(jaxpr, [np.int64(k), *states, *fixed])
+    return tuple(states)
 
 
-def _lower(b: Any, first: Any, stop: Any, start: Any, *fixed: Any, jaxpr: Jaxpr) -> Any:
+def _lower(b: Any, first: Any, stop: Any, *values: Any, jaxpr: Jaxpr) -> tuple[Any, ...]:
+    count = len(jaxpr.outputs)
+    states, fixed = values[:count], values[count:]
+
     def test(inner: Any, state: Any) -> Any:
         return inner.compare(state[0], stop, "LT")
 
@@ -58,7 +64,7 @@ def _lower(b: Any, first: Any, stop: Any, start: Any, *fixed: Any, jaxpr: Jaxpr)
         after = inner.op("stablehlo.add", k, inner.constant(1, INT), out=k.aval)
         return [after, *inner.subjaxpr(jaxpr, [*state, *fixed])]
 
-    return b.while_loop(test, body, [first, start])[1]
+    return tuple(b.while_loop(test, body, [first, *states])[1:])
 
 
 over_stretch = Primitive(
@@ -70,6 +76,7 @@ over_stretch = Primitive(
     jvp=_ONLY_LOWERED,
     transpose=_ONLY_LOWERED,
     batch=_ONLY_LOWERED,
+    multiple_results=True,
     kind="call",
 )
 
@@ -173,7 +180,7 @@ def with_stretches(jaxpr: Jaxpr, given: bool = False) -> Jaxpr:
     plan = Plan(jaxpr, given)
     return (
         stage_closed(lambda xs: _run(jaxpr, plan, xs), jaxpr.in_avals)
-        if plan.sinks or plan.has_masks
+        if plan.sinks or plan.has_choices
         else jaxpr
     )
 
@@ -206,7 +213,10 @@ def _branches(
     ranges = {k: plan.mask(a) for k, a in enumerate(eqn.inputs[1:])}
     ranges = {k: r for k, r in ranges.items() if r is not None}
     if not ranges:
-        return None
+        if not any(map(plan.is_bound, eqn.inputs[1:])):
+            return None
+        branches = tuple([with_stretches(j, True) for j in eqn.params["branches"]])
+        return eqn.primitive(*operands, **eqn.params | {"branches": branches})  # type: ignore[operator,no-any-return]
     bounds = [a for r in ranges.values() for a in r if a is not None]
     kept = [x for k, x in enumerate(operands[1:]) if k not in ranges]
     kept += [literal(a) if isinstance(a, Literal) else values[a] for a in bounds]
@@ -258,20 +268,34 @@ def _looped(plan: Plan, sink: Sink, values: dict[Any, Array]) -> Array:
         whole = elementwise.greater_equal(elementwise.subtract(stop, first), length)
         start = elementwise.select(whole, neutral, outside)
 
+    states = [start, shaping.full(0, shape=(), dtype=INT)] if sink.is_place else [start]
+
     def step(ys: list[Array]) -> list[Array]:
-        place, state = ys
+        place, state, *found = ys
         elements = _Element(plan, sink, values, place, state)
         element, *other = map(elements.at, sink.windows)
         if other:
             element = elementwise.multiply(element, *other)
+        if found:
+            better = sink.combine(element, state)
+            if element.dtype.kind == "f":  # the first nan is where NumPy finds it
+                new = elementwise.logical_and(_is_nan(element), elementwise.equal(state, state))
+                better = elementwise.logical_or(better, new)
+            chosen = zip((element, place), (state, *found), strict=True)
+            return [elementwise.select(better, x, y) for x, y in chosen]
         if sink.onto is None:
             return [sink.combine(state, element)]
         return [shaping.update_slice(
             state, element, place, axes=(0,), sizes=(1,), strides=(1,), shape=()
         )]  # fmt: skip
 
-    program = stage(step, [aval_of((), INT), start.aval], "a stretch of an axis")
-    return over_stretch(first, stop, start, *program.captured, jaxpr=program.jaxpr)
+    avals = [aval_of((), INT), *[x.aval for x in states]]
+    program = stage(step, avals, "a stretch of an axis")
+    return over_stretch(first, stop, *states, *program.captured, jaxpr=program.jaxpr)[-1]
+
+
+def _is_nan(x: Array) -> Array:
+    return elementwise.not_equal(x, x)
 
 
 def on_host(jaxpr: Jaxpr) -> Jaxpr:

@@ -128,13 +128,33 @@ def open_ends(at: Any, x: Any, c: Any) -> Any:
     return out
 
 
+def places(at: Any, x: Any, c: Any) -> Any:
+    out = np.zeros((len(at) - 1, 2), int)
+    for i in range(len(at) - 1):
+        if at[i] < at[i + 1]:
+            row = x[at[i] : at[i + 1]]
+            out[i, 0], out[i, 1] = row.argmax(), np.argmin(row)
+    return out
+
+
+def spreads(at: Any, x: Any, c: Any) -> Any:
+    """Slices within a branch, between bounds that are read before it."""
+    out = np.zeros((len(at) - 1, 3))
+    for i in range(len(at) - 1):
+        begin, end = at[i], at[i + 1]
+        if end - begin > 1:
+            row = 1.0 * x[begin:end]
+            out[i] = row.var(), np.std(row, ddof=1), ((row - row.mean()) ** 2).sum()
+    return out
+
+
 def numpy_like(x: Any) -> Any:
     return x * 1.0
 
 
 PROGRAMS = [
     sums, products, extremes, means, asked, dots, gathered, rows_of_matrix, columns_of_matrix,
-    written, written_again, taken_from_itself, open_ends,
+    written, written_again, taken_from_itself, open_ends, places, spreads,
 ]  # fmt: skip
 
 
@@ -306,6 +326,17 @@ def test_the_largest_of_nothing_is_an_error() -> None:
     full = numpy.arange(0, WIDE, 8)
     want = numpy.maximum.reduceat(x, full[:-1])
     got = jit(largest, loops="stage")(*ours((full, x, c)))
+    numpy.testing.assert_array_equal(numpy.asarray(got), want)
+
+
+def test_the_first_nan_is_where_the_extremes_are() -> None:
+    rng = numpy.random.default_rng(8)
+    at = numpy.arange(0, WIDE, 5)
+    x = rng.integers(0, 4, WIDE).astype(float)
+    x[rng.random(WIDE) < 0.2] = numpy.nan
+    x[rng.random(WIDE) < 0.2] = -numpy.inf
+    want = by_numpy(places, (at, x, x))
+    got = jit(places, loops="stage")(*ours((at, x, x)))
     numpy.testing.assert_array_equal(numpy.asarray(got), want)
 
 

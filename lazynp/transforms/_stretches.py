@@ -25,6 +25,8 @@ from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._stage import literal, run_jaxpr, stage, stage_closed
 from lazynp.transforms._stretch_plans import INT, Plan, Range, Sink
 
+# sums are added up one by one, so those of many small numbers in a dtype that holds them
+_NARROW, _WIDE = (np.dtype("f2"), np.dtype("f4")), np.dtype("f8")
 _WHOLE = {"slice": 0, "update_slice": 1}  # without axes, they are this operand
 
 _ONLY_LOWERED = Missing("it is made where a loop is lowered")
@@ -267,6 +269,8 @@ def _looped(plan: Plan, sink: Sink, values: dict[Any, Array]) -> Array:
                             for v in sink.start)  # fmt: skip
         whole = elementwise.greater_equal(elementwise.subtract(stop, first), length)
         start = elementwise.select(whole, neutral, outside)
+        if sink.combine is elementwise.add and start.dtype in _NARROW:
+            start = _in_dtype(start, _WIDE)
 
     states = [start, shaping.full(0, shape=(), dtype=INT)] if sink.is_place else [start]
 
@@ -284,14 +288,19 @@ def _looped(plan: Plan, sink: Sink, values: dict[Any, Array]) -> Array:
             chosen = zip((element, place), (state, *found), strict=True)
             return [elementwise.select(better, x, y) for x, y in chosen]
         if sink.onto is None:
-            return [sink.combine(state, element)]
+            return [sink.combine(state, _in_dtype(element, state.dtype))]
         return [shaping.update_slice(
             state, element, place, axes=(0,), sizes=(1,), strides=(1,), shape=()
         )]  # fmt: skip
 
     avals = [aval_of((), INT), *[x.aval for x in states]]
     program = stage(step, avals, "a stretch of an axis")
-    return over_stretch(first, stop, *states, *program.captured, jaxpr=program.jaxpr)[-1]
+    made = over_stretch(first, stop, *states, *program.captured, jaxpr=program.jaxpr)[-1]
+    return _in_dtype(made, sink.eqn.outputs[0].aval.dtype)
+
+
+def _in_dtype(x: Array, dtype: np.dtype[Any]) -> Array:
+    return x if x.dtype == dtype else elementwise.convert(x, dtype=dtype)
 
 
 def _is_nan(x: Array) -> Array:

@@ -340,6 +340,17 @@ def test_the_first_nan_is_where_the_extremes_are() -> None:
     numpy.testing.assert_array_equal(numpy.asarray(got), want)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4"])
+def test_sums_of_many_small_numbers(dtype: str) -> None:
+    """NumPy adds in pairs; one after the other, in the same dtype, most of them would be lost."""
+    count = 60_000 if dtype == "f2" else 2_000_000
+    x = numpy.full(count, 0.5, dtype)
+    x[0] = 2000.0 if dtype == "f2" else 2e7
+    at = numpy.array([0, count, count])
+    (got, _) = numpy.asarray(_staged(sums)(*ours((at, x, at))))
+    assert abs(float(got) - x.astype("f8").sum()) <= 4 * numpy.spacing(got)
+
+
 def test_a_stretch_that_is_all_of_the_window() -> None:
     """The number outside is none of its elements."""
     x = numpy.full(WIDE, 300.0)

@@ -15,6 +15,7 @@ from lazynp._dataclass import dataclass
 _PACKAGE = str(Path(__file__).parent)
 _CONTROL = str(Path(__file__).parent / "transforms" / "control")  # decides for the user's `if`
 _ASKED = str(Path(_CONTROL) / "_asked.py")  # compares for the user
+_PRINTING = str(Path(_CONTROL) / "_printing.py")  # formats for the user
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,14 @@ def user_asks() -> bool:
 
 
 def users_own() -> bool:
-    """The same, but no operator of ours."""
-    return not _getframe(2).f_code.co_filename.startswith(_PACKAGE)
+    """The same, but no operator of ours. (`str`, `repr` and `format` of the user's are called by
+    a function of ours.)
+    """
+    return _shows(_getframe(2).f_code.co_filename)
+
+
+def _shows(name: str) -> bool:  # of a file
+    return not name.startswith(_PACKAGE) or name == _PRINTING
 
 
 def user_compares() -> bool:
@@ -92,8 +99,7 @@ def number_for_user(size: Any) -> int | None:
     frame = _getframe(2)
     while frame.f_code.co_name == "__format__" and frame.f_back is not None:
         frame = frame.f_back
-    theirs = not frame.f_code.co_filename.startswith(_PACKAGE)
-    return hooks[0].number(size) if theirs and hooks else None
+    return hooks[0].number(size) if _shows(frame.f_code.co_filename) and hooks else None
 
 
 def undecided(what: Any, theirs: bool = False, depth: int = 2) -> BaseException:

@@ -112,12 +112,13 @@ class _Match:
     what is given.
     """
 
-    __slots__ = ("fixed", "leaves", "given", "operands")
+    __slots__ = ("fixed", "leaves", "given", "operands", "_containers")
 
     def __init__(self, fixed: list[Any], leaves: list[tuple[type, Any]]) -> None:
         self.fixed, self.leaves = fixed, leaves
         self.given: list[Any] = [None] * len(leaves)
         self.operands: list[Any] = [None] * len(leaves)
+        self._containers: dict[int, Any] = {}  # lists and dicts, by their numbers
 
     def enter(self, x: Any, spec: Spec) -> None:
         """Raises `_Unlike`."""
@@ -179,14 +180,28 @@ class _Match:
     def list(self, x: Any, spec: Spec) -> None:
         if type(x) is not list or len(x) != len(spec) - 3:
             raise _Unlike
-        for y, part in zip(x, spec[3:]):
+        for y, part in () if self._is_known(x, spec[1]) else zip(x, spec[3:]):
             self.enter(y, part)
 
     def dict(self, x: Any, spec: Spec) -> None:
         if type(x) is not dict or tuple(x) != spec[2]:
             raise _Unlike
-        for y, part in zip(x.values(), spec[3:]):
+        for y, part in () if self._is_known(x, spec[1]) else zip(x.values(), spec[3:]):
             self.enter(y, part)
+
+    def _is_known(self, x: Any, number: int) -> bool:
+        """Whether this list or dict was compared before. A function may ask which of them are one,
+        so those of one number must be one, and others not.
+        """
+        known = self._containers.get(number, MISSED)
+        if known is MISSED:
+            if any([x is y for y in self._containers.values()]):
+                raise _Unlike
+            self._containers[number] = x
+            return False
+        if known is not x:
+            raise _Unlike
+        return True
 
     def partial(self, x: Any, spec: Spec) -> None:
         if type(x) is not functools.partial:

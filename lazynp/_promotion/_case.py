@@ -106,9 +106,8 @@ class Case:
     @property
     def ready(self) -> bool:
         """Whether the candidate may have its trial."""
-        begun = bool(self._works) or self.won or not self.compiling
-        begun = begun or budget.affords(self.compiling)
-        return begun and self.seconds >= self.price and self.is_compiled()
+        begun = self._works or self.won or not self.compiling or budget.affords(self.compiling)
+        return bool(begun) and self.seconds >= self.price and self.is_compiled()
 
     def is_compiled(self) -> bool:
         """Whether what was begun in the background has ended."""

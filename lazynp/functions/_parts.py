@@ -338,7 +338,7 @@ def chosen_part(x: Array, index: Any) -> Part | None:
     if some is None:
         return None
     items = expand_ellipsis(items, x.ndim)
-    if some.ndim != 1 or some.dtype.kind not in "iu" or len(items) != x.ndim or 0 in x.shape:
+    if some.ndim != 1 or some.dtype.kind == "b" or len(items) != x.ndim or 0 in x.shape:
         return some.unknown()  # type: ignore[no-any-return]
     places = [moved(i, some.regions) if type(i) is Part else i for i in items]
     for i in places:

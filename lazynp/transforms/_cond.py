@@ -58,7 +58,7 @@ from lazynp.transforms._stage import (
     stage_closed,
     transpose_jaxpr,
 )
-from lazynp.transforms._stretches import with_stretches
+from lazynp.transforms._stretches import as_lowered
 from lazynp.transforms._vmap import flagged
 
 _INT = np.dtype(np.int64)
@@ -83,9 +83,8 @@ def _lower(b: Any, index: Any, *values: Any, branches: Branches) -> tuple[Any, .
         return ()
     if sum(map(_work, branches)) <= _SELECTED:
         return tuple(_selected_values(b, index, [b.subjaxpr(j, values) for j in branches]))
-    if b.platform.host and b.mesh is None:
-        branches = tuple(map(with_stretches, branches))
-    bodies = [lambda inner, j=j: inner.subjaxpr(j, values) for j in branches]
+    lowered = [as_lowered(b, j) for j in branches]
+    bodies = [lambda inner, j=j: inner.subjaxpr(j, values) for j in lowered]
     return tuple(b.case(b.convert(index, _INT32), bodies))
 
 

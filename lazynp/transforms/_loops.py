@@ -33,7 +33,7 @@ from lazynp.transforms._stage import (
     spread_out,
     stage_closed,
 )
-from lazynp.transforms._stretches import with_stretches
+from lazynp.transforms._stretches import as_lowered
 from lazynp.transforms._vmap import flagged
 
 Flags = tuple[bool, ...]
@@ -76,13 +76,13 @@ def _lower(
     b: Any, *values: Any, cond: Jaxpr, body: Jaxpr, consts: int, count: Count | None, place: str
 ) -> tuple[Any, ...]:
     fixed, carry = values[:consts], list(values[consts:])
-    round_ = with_stretches(body) if b.platform.host and b.mesh is None else body
+    lowered = as_lowered(b, body)
 
     def test(inner: Any, state: Any) -> Any:
         return inner.subjaxpr(cond, [*fixed, *state])[0]
 
     def once(inner: Any, state: Any) -> Any:
-        return inner.subjaxpr(round_, [*fixed, *state])
+        return inner.subjaxpr(lowered, [*fixed, *state])
 
     counter = _counter(cond, body, consts)
     if counter is not None and b.alternates(once, carry):

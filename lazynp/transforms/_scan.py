@@ -34,7 +34,7 @@ from lazynp.transforms._stage import (
     stage_closed,
     transpose_jaxpr,
 )
-from lazynp.transforms._stretches import with_stretches
+from lazynp.transforms._stretches import as_lowered
 from lazynp.transforms._vmap import flagged
 
 _INT = np.dtype(np.int64)
@@ -80,9 +80,7 @@ def _lower(
     xs = values[consts + carry :]
     outs = [aval_of(a.shape, a.dtype) for a in jaxpr.out_avals[carry:]]
     state = [*init, *(b.constant(0, a.dtype, (length, *a.shape)) for a in outs)]
-    rounds = length // unroll
-    if b.platform.host and b.mesh is None:
-        jaxpr = with_stretches(jaxpr)
+    rounds, lowered = length // unroll, as_lowered(b, jaxpr)
 
     def step(inner: Any, i: Any, state: Any) -> list[Any]:
         now, stacks = state[:carry], state[carry:]
@@ -90,7 +88,7 @@ def _lower(
         if reverse:
             last = inner.constant(length - 1, _INT)
             place = inner.op("stablehlo.subtract", last, i, out=i.aval)
-        results = inner.subjaxpr(jaxpr, [*fixed, *now, *(_slice(inner, x, place) for x in xs)])
+        results = inner.subjaxpr(lowered, [*fixed, *now, *(_slice(inner, x, place) for x in xs)])
         stacks = [_put(inner, y, r, place) for y, r in zip(stacks, results[carry:], strict=True)]
         return [*results[:carry], *stacks]
 

@@ -5,7 +5,8 @@
 differ. But a compiled round would compute the whole axis, for a few numbers of it. So a host's
 program runs the places of the stretch one by one. Of each, it computes what the window holds there.
 
-This happens where a loop is lowered, and to it alone: the jaxpr stays as it is.
+This happens where the bodies of loops and branches are lowered, and to those alone: jaxprs stay as
+they are.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from lazynp.transforms._stretch_plans import INT, Plan, Range, Sink
 _NARROW, _WIDE = (np.dtype("f2"), np.dtype("f4")), np.dtype("f8")
 _WHOLE = {"slice": 0, "update_slice": 1}  # without axes, they are this operand
 
-_ONLY_LOWERED = Missing("it is made where a loop is lowered")
+_ONLY_LOWERED = Missing("it is made where a body is lowered")
 
 
 # -- the primitive ---------------------------------------------------------------------------------
@@ -134,11 +135,8 @@ class _Element:
         if name == "take" and params["axes"] == (0,):
             source, places = eqn.inputs
             if source.aval.ndim == 1 and places.aval.shape == x.aval.shape:
-                return _picked(self._read(source), self.at(places))
+                return _picked(_value(self._values, source), self.at(places))
         return None
-
-    def _read(self, x: Atom) -> Array:
-        return literal(x) if isinstance(x, Literal) else self._values[x]
 
     def _of_slice(self, eqn: Eqn) -> Array | None:
         """The element of a slice along one axis, from the array that it is a slice of."""
@@ -148,7 +146,7 @@ class _Element:
         given = dict(zip(axes, zip(starts, sizes, strides, strict=True), strict=True))
         for axis, n in enumerate(shape):
             start, size, stride = given.get(axis, (None, n, 1))
-            first = 0 if start is None else self._read(start)
+            first = 0 if start is None else _value(self._values, start)
             if size == 1:
                 places.append(first)
                 continue
@@ -160,9 +158,13 @@ class _Element:
             places.append(along if start is None else elementwise.add(first, along))
         every = tuple(range(len(shape)))
         return shaping.slice(
-            self._read(source), *places, axes=every, sizes=(1,) * len(every),
+            _value(self._values, source), *places, axes=every, sizes=(1,) * len(every),
             strides=(1,) * len(every), shape=(),
         )  # fmt: skip
+
+
+def _value(values: dict[Any, Array], x: Atom) -> Array:
+    return literal(x) if isinstance(x, Literal) else values[x]
 
 
 def _picked(x: Array, place: Array) -> Array:
@@ -180,11 +182,14 @@ def with_stretches(jaxpr: Jaxpr, given: bool = False) -> Jaxpr:
     if any(eqn.sizes or eqn.plain is not None for eqn in jaxpr.eqns):
         return jaxpr
     plan = Plan(jaxpr, given)
-    return (
-        stage_closed(lambda xs: _run(jaxpr, plan, xs), jaxpr.in_avals)
-        if plan.sinks or plan.has_choices
-        else jaxpr
-    )
+    if not (plan.sinks or plan.has_choices):
+        return jaxpr
+    return stage_closed(lambda xs: _run(jaxpr, plan, xs), jaxpr.in_avals)
+
+
+def as_lowered(b: Any, body: Jaxpr) -> Jaxpr:
+    """The body of a loop, or a branch, as the builder `b` is to hold it."""
+    return with_stretches(body) if b.platform.host and b.mesh is None else body
 
 
 def _run(jaxpr: Jaxpr, plan: Plan, xs: Sequence[Array]) -> list[Array]:
@@ -221,7 +226,7 @@ def _branches(
         return eqn.primitive(*operands, **eqn.params | {"branches": branches})  # type: ignore[operator,no-any-return]
     bounds = [a for r in ranges.values() for a in r if a is not None]
     kept = [x for k, x in enumerate(operands[1:]) if k not in ranges]
-    kept += [literal(a) if isinstance(a, Literal) else values[a] for a in bounds]
+    kept += [_value(values, a) for a in bounds]
     first = len(kept) - len(bounds)
 
     def inside(branch: Jaxpr) -> Jaxpr:
@@ -250,16 +255,15 @@ def _looped(plan: Plan, sink: Sink, values: dict[Any, Array]) -> Array:
     window = sink.windows[0]
     (length,) = window.aval.shape
     if sink.place is not None:
-        place = literal(sink.place) if isinstance(sink.place, Literal) else values[sink.place]
-        place = elementwise.minimum(elementwise.maximum(place, 0), length - 1)
+        place = elementwise.maximum(_value(values, sink.place), 0)
+        place = elementwise.minimum(place, length - 1)
         found = _Element(plan, sink, values, place, place).at(window)
         return shaping.reshape(found, shape=sink.eqn.outputs[0].aval.shape)
 
     def bound(atom: Atom | None, default: int) -> Any:
         if atom is None:
             return default
-        given = literal(atom) if isinstance(atom, Literal) else values[atom]
-        return elementwise.minimum(elementwise.maximum(given, 0), length)
+        return elementwise.minimum(elementwise.maximum(_value(values, atom), 0), length)
 
     first, stop = bound(sink.range.low, 0), bound(sink.range.high, length)
     if sink.onto is not None:
@@ -283,7 +287,7 @@ def _looped(plan: Plan, sink: Sink, values: dict[Any, Array]) -> Array:
         if found:
             better = sink.combine(element, state)
             if element.dtype.kind == "f":  # the first nan is where NumPy finds it
-                new = elementwise.logical_and(_is_nan(element), elementwise.equal(state, state))
+                new = elementwise.greater(elementwise.isnan(element), elementwise.isnan(state))
                 better = elementwise.logical_or(better, new)
             chosen = zip((element, place), (state, *found), strict=True)
             return [elementwise.select(better, x, y) for x, y in chosen]
@@ -301,10 +305,6 @@ def _looped(plan: Plan, sink: Sink, values: dict[Any, Array]) -> Array:
 
 def _in_dtype(x: Array, dtype: np.dtype[Any]) -> Array:
     return x if x.dtype == dtype else elementwise.convert(x, dtype=dtype)
-
-
-def _is_nan(x: Array) -> Array:
-    return elementwise.not_equal(x, x)
 
 
 def on_host(jaxpr: Jaxpr) -> Jaxpr:

@@ -313,6 +313,17 @@ def test_a_place_outside_is_an_error_and_named() -> None:
         jit(gathered, loops="stage")(*ours((at, x, c))).sum().item()
 
 
+def test_places_must_be_integers() -> None:
+    def wrong(at: Any, x: Any, c: Any) -> Any:
+        out = np.zeros(len(at) - 1)
+        for i in range(len(at) - 1):
+            out[i] = c[x[at[i] : at[i + 1]]].sum()
+        return out
+
+    with pytest.raises(IndexError, match="arrays used as indices must be of integer"):
+        jit(wrong)(*ours(ragged(2)))
+
+
 def test_the_largest_of_nothing_is_an_error() -> None:
     def largest(at: Any, x: Any, c: Any) -> Any:
         out = np.zeros(len(at) - 1)

@@ -128,22 +128,19 @@ def formatting(function: Any) -> Callable[..., Any] | None:
         return None
     if function is print:
         return _printed
-    of = getattr(function, "__self__", None)
-    if function not in (str, repr, format) and not (
-        type(of) is str and function.__name__ in ("format", "join")
-    ):
-        return None
-
-    if function not in (str, repr, format) and function.__name__ == "join":
+    of_text = type(getattr(function, "__self__", None)) is str
+    if of_text and function.__name__ == "join":
         return functools.partial(_joined, function)
+    formats = function in (str, repr, format) or of_text and function.__name__ == "format"
+    return functools.partial(_made, function) if formats else None
 
-    def made(*args: Any, **kwargs: Any) -> Any:
-        if not any(map(_is_told, (*args, *kwargs.values()))):
-            return function(*args, **kwargs)  # for an exception, with marks of its own
-        given = {n: _Formatted(x) if _is_told(x) else x for n, x in kwargs.items()}
-        return written(function(*[_Formatted(x) if _is_told(x) else x for x in args], **given))
 
-    return made
+def _made(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """`str(x)`, `format(x, form)`, `"{}".format(x)`"""
+    if not any(map(_is_told, (*args, *kwargs.values()))):
+        return function(*args, **kwargs)  # for an exception, with marks of its own
+    given = {n: _Formatted(x) if _is_told(x) else x for n, x in kwargs.items()}
+    return written(function(*[_Formatted(x) if _is_told(x) else x for x in args], **given))
 
 
 def _joined(function: Any, parts: Any) -> Any:

@@ -79,10 +79,12 @@ def forget_loops() -> None:
 
 def look_for_programs() -> None:
     """Whether a function or a loop is traced must not depend on the time that other tests took."""
-    found = sys.modules.get("lazynp._promotion._budget")
-    if found is not None:
-        found.Budget.first = math.inf
-        sys.modules["lazynp._promotion._sampling"].looking.each = math.inf  # type: ignore
+    budget = sys.modules.get("lazynp._promotion._budget")
+    if budget is not None:
+        budget.Budget.first = math.inf
+    sampling = sys.modules.get("lazynp._promotion._sampling")
+    if sampling is not None:
+        sampling.looking.each = math.inf
 
 
 def make_room_in_tables() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import inspect
+import math
 import pathlib
 import pickle
 import sys
@@ -34,6 +35,7 @@ from lazynp._promotion import (
     _watching,
 )
 from lazynp._promotion._expected import expected
+from lazynp._promotion._gains import Slower
 from lazynp.transforms.control import TooLong, _loops, front_of
 from tests import promotion_generator as generator, promotion_programs as programs
 from tests.promoting import front, promoting
@@ -900,6 +902,48 @@ def test_a_program_that_wins_by_little_has_a_second_trial(
         assert python[0] == 1 + (call > _case._UNSURE)
     assert python[1] == (not keeps), f.explained()  # then the front is gone
     assert f.programs == 1 and bool(f.whys) is not keeps
+
+
+@pytest.mark.parametrize("gains", [True, False])
+def test_a_program_that_loses_has_another_trial(
+    monkeypatch: pytest.MonkeyPatch, gains: bool
+) -> None:
+    """Its memory may have been new, the machine busy. One more, once Python has paid for the first."""
+    monkeypatch.setattr(_trials, "FASTER", 0.0)
+    monkeypatch.setattr(_case, "_CLOSE", math.inf)
+    monkeypatch.setattr(_case, "_PAID", 1e9)
+    f, x, trials = front(_doubled), np.ones(3), []
+
+    def counted(*args: Any) -> Any:
+        trials.append(args[0])
+        return Promoted._trial(f, *args)
+
+    monkeypatch.setattr(f, "_trial", counted)
+    for _ in range(4):
+        assert _doubled(x).tolist() == [3.0] * 3
+    (case,) = trials
+    assert case.lost and not case.refused and "is tried again after" in f.explained()
+    case.seconds, f._debt = math.inf, 0.0
+    if gains:
+        monkeypatch.setattr(_trials, "FASTER", math.inf)
+    for _ in range(3):
+        assert _doubled(x).tolist() == [3.0] * 3
+    assert trials == [case] * 2
+    assert f.programs == gains and bool(f.whys) is not gains
+
+
+def test_what_loses_for_good() -> None:
+    program: Any = object()
+    again, slow, known = _case.Case(0.5), _case.Case(0.5), _case.Case(0.5)
+    again.loses(program, 0.25, 0.125)
+    assert again.candidate is program and again.price == 0.5 + 8 * 0.25
+    with pytest.raises(Slower, match="takes 1.5 of"):
+        again.loses(program, 0.1875, 0.125)
+    with pytest.raises(Slower, match="takes 6.0 of"):
+        slow.loses(program, 0.75, 0.125)
+    known.wins(program, sure=False)
+    with pytest.raises(Slower):
+        known.loses(program, 0.25, 0.125)
 
 
 def test_what_programs_of_loops_take_is_not_pythons() -> None:

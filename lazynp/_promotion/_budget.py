@@ -16,7 +16,7 @@ from lazynp.transforms.control import TooLong
 LEAST = 0.04  # seconds of a trace: most take less
 IN_BACKGROUND = 0.25  # of compiling, since Python goes on; but the end of the process waits
 LOADING = 0.15  # seconds, if jaxlib is not loaded yet
-_ENOUGH, _BUSY = 4, 4  # cores: on fewer, so many times as much is lost
+ENOUGH, _BUSY = 4, 4  # cores: on fewer, so many times as much is lost
 _LONG = 0.005  # seconds of a call
 
 
@@ -44,7 +44,7 @@ class Budget:
         Python has spent its price on it; on others, too, while the first has not won yet, only for
         a share of the time. Functions call each other, so the same time is spent on several.
         """
-        share = self.of_compilers if lowering.cores() < _ENOUGH else self.of_more
+        share = self.of_compilers if lowering.cores() < ENOUGH else self.of_more
         both = self._compiling + compiling
         return not self._compiling or both <= share * time.thread_time()
 
@@ -68,5 +68,5 @@ def lost_to_python(compiling: float, call: float) -> float:
         return compiling
     if call >= _LONG:
         return compiling * IN_BACKGROUND
-    busy = _BUSY if lowering.cores() < _ENOUGH else 1
+    busy = _BUSY if lowering.cores() < ENOUGH else 1
     return compiling * busy * IN_BACKGROUND + (0.0 if lowering.is_loaded() else LOADING)

@@ -14,7 +14,7 @@ from typing import Any
 from lazynp import lowering
 from lazynp._memo import Memo
 from lazynp._promotion import _earlier
-from lazynp._promotion._budget import budget, lost_to_python
+from lazynp._promotion._budget import ENOUGH, budget, lost_to_python
 from lazynp._promotion._gains import FASTER, HOPELESS, Slower
 from lazynp._promotion._given import Given
 from lazynp._promotion._program import Program
@@ -25,7 +25,11 @@ SECONDS = 0.1  # of Python: a call that takes as long is a long one
 _UNSURE = 4  # calls that it runs before a second trial
 _SLOW = 2.0  # a call is slow that takes so many times as long as the one before
 _UNFIT = 3  # slow calls: after so many, the program does not fit
-_WORTH_WAITING = 4.0  # times as long as compiling
+_CLOSE = 5.0  # times Python's time: a program that takes less may have had bad luck in its trial
+_PAID = 8.0  # times as long as that trial: so long Python goes on before another one
+# Times as long as compiling takes a call that waits for it. On few cores, what is compiled in the
+# background takes its time from Python, whose calls then tell nothing either.
+_WORTH_WAITING, _WORTH_WAITING_BUSY = 4.0, 1.5
 _PARTS = 8  # of a program that are compiled in the background, before it is waited for
 
 
@@ -82,6 +86,8 @@ class Case:
         self._by_loops = False  # whether programs of its loops take most of a call's time
         self._unfit = 0
         self._wins = 0
+        self.lost = ""  # why a trial was lost that is to be followed by another one
+        self._put_off = 0.0  # seconds of Python, before that
         self._left: int | None = None  # calls before the second trial
 
     def begins(self, program: Program, given: Given) -> bool:
@@ -101,7 +107,8 @@ class Case:
 
     @property
     def _waits(self) -> bool:
-        return max(self.last or 0.0, self._ran) >= _WORTH_WAITING * self.compiling
+        worth = _WORTH_WAITING_BUSY if lowering.cores() < ENOUGH else _WORTH_WAITING
+        return max(self.last or 0.0, self._ran) >= worth * self.compiling
 
     @property
     def ready(self) -> bool:
@@ -134,10 +141,10 @@ class Case:
         compiled piece by piece, and each has its price.
         """
         if not self.compiling and self.candidate is not None:
-            return self._rent
+            return max(self._rent, self._put_off)
         pieces = max(len(self._works), 1)
         lost = pieces * lost_to_python(self.compiling, min(self._shortest, self.last or 0.0))
-        return max(RENT, _earlier.times(self.won) * lost, self._at_stake)
+        return max(RENT, _earlier.times(self.won) * lost, self._at_stake, self._put_off)
 
     @property
     def _at_stake(self) -> float:
@@ -149,7 +156,7 @@ class Case:
 
     def covers(self, code: CodeType | None) -> bool:
         """Whether its candidate contains the function of this code."""
-        return not self.refused and contains(self.candidate, code)
+        return not self.refused and not self.lost and contains(self.candidate, code)
 
     def check_hope(self, program: Program) -> None:
         """Raise `Slower` if the program would not win, by estimate. Where a trial takes long, the
@@ -187,6 +194,17 @@ class Case:
         if in_loops > spent / 2 and not self._by_loops:
             self._by_loops, self.seconds = True, 0.0
         self.seconds += max(spent - in_loops, 0.0)
+
+    def loses(self, program: Program, took: float, python: float) -> None:
+        """The program took so many seconds in its trial. Its memory may have been new, the machine
+        busy: so it has another trial, once Python has spent much more than this one has cost.
+        Raises `Slower` if that was it, or if it is far too slow.
+        """
+        why = f"it takes {took / python:.1f} of Python's time"
+        if self.lost or self._wins or took > _CLOSE * python:
+            raise Slower(why)
+        self.lost, self.candidate = why, program
+        self._put_off = self.seconds + _PAID * took
 
     def wins(self, program: Program, sure: bool) -> bool:
         """The program has won a trial: it runs later calls. Whether this is its first win.

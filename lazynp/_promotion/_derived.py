@@ -160,7 +160,9 @@ class Derived(Trials):
         """The program that is to run a call which has taken so many seconds so far."""
         given = self._given((recipe, *args), kwargs)
         case = None if given is None else self._case(given)
-        if given is None or case is None or case.refused or case.program is not None:
+        if given is None or case is None or case.program is not None:
+            return None
+        if case.refused or case.lost:
             return None
         if case.candidate is None:
             case.last, case.seconds = spent, max(case.seconds, spent)

@@ -38,7 +38,9 @@ from lazynp.transforms.control import CannotStage, TooLong, converted, left_behi
 UNROLLED = 200  # equations that unrolling a loop may add
 EQUATIONS = 800  # of the whole program: more take too long to compile
 _RECORDED = 6  # times as many are recorded, of which some are not used: then the trace ends
-LIGHT = 1 << 25  # bytes that are copied once more, so that a program can be timed again
+# Bytes that are copied once more, so that a program can be timed again: always; for each second of
+# a call; at most
+LIGHT, _IN_A_SECOND, _HEAVY = 1 << 25, 1e9, 1 << 28
 TRACING = 0.5  # seconds that a trace may take; most take a tenth of that
 
 # of an array: what these give, or whether that is a view, depends on strides
@@ -173,11 +175,12 @@ class Program:
         arrays, written = [x for x in leaves if type(x) is NDArray], self.written
         return sum(x.nbytes for k, x in enumerate(arrays) if k in written)
 
-    def trial_copies(self, leaves: list[Any]) -> list[list[Any]]:
-        """What a trial runs on, and what to time the program on again: that is the same again where
-        copies are large.
+    def trial_copies(self, leaves: list[Any], call: float = 0.0) -> list[list[Any]]:
+        """What a trial runs on, and what to time the program on again; none where the copies would
+        take long beside a call, of so many seconds.
         """
-        many = 2 if self.bytes_written(leaves) <= LIGHT else 1
+        light = max(LIGHT, min(call * _IN_A_SECOND, _HEAVY))
+        many = 2 if self.bytes_written(leaves) <= light else 1
         return [copies(leaves, written=self.written) for _ in range(many)]
 
     def _captured(self) -> list[Array]:

@@ -32,6 +32,9 @@ def _what(case: Case, seconds: float) -> str:
     if case.candidate is not None:
         if not case.is_compiled():
             return "being compiled"
+        if case.seconds < case.price and case.lost:
+            after = f"after {_shown(case.price)} in Python{_so_far(case)}"
+            return f"traced, but {case.lost}; it is tried again {after}"
         if case.seconds < case.price:
             return f"traced, and compiled after {_shown(case.price)} in Python{_so_far(case)}"
         return "traced, and the next one may be the trial"

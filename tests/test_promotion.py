@@ -908,7 +908,7 @@ def test_a_program_that_wins_by_little_has_a_second_trial(
 def test_a_program_that_loses_has_another_trial(
     monkeypatch: pytest.MonkeyPatch, gains: bool
 ) -> None:
-    """Its memory may have been new, the machine busy. One more, once Python has paid for the first."""
+    """Its memory may have been new, the machine busy: one more, once Python has paid for it."""
     monkeypatch.setattr(_trials, "FASTER", 0.0)
     monkeypatch.setattr(_case, "_CLOSE", math.inf)
     monkeypatch.setattr(_case, "_PAID", 1e9)

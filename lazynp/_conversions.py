@@ -40,6 +40,7 @@ from lazynp.functions._arguments import (
     NO_COPY,
     converted,
     dtype_argument,
+    dtype_of_no_array,
     is_contiguous,
     is_fortran,
     order_argument,
@@ -386,7 +387,7 @@ def view_as(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
     if type is not None:
         copied = np.array(host_of(self))  # a recarray or matrix: NumPy's, of a copy
         return copied.view(type) if dtype is None else copied.view(dtype, type)
-    dtype = np.dtype(dtype)
+    dtype = dtype_of_no_array(dtype)
     if dtype == self.dtype:
         return kept_class(self, same(self))
     sized = any_sized(self)

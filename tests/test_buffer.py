@@ -210,7 +210,7 @@ def test_an_interrupt_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
         return host_of(x)
 
     monkeypatch.setattr(_conversions, "host_of", interrupted_once)
-    x = np.ones(3) + 1
+    x = (np.ones(3) + 1)[::-1]  # what lies in order is lent in C, if it has a value
     with pytest.raises(KeyboardInterrupt):
         numpy.asarray(x)
     assert numpy.asarray(x).tolist() == [2, 2, 2]

@@ -468,3 +468,14 @@ def test_plain_views_of_derived_arrays_share_their_memory() -> None:
         made = np.array(s)
         made[0] = -1.0
         assert s.tolist()[0] != -1.0
+
+
+def test_a_plain_array_is_stored_into_by_the_class_method() -> None:
+    for module in (numpy, lazynp):
+        x = module.arange(4)
+        module.ndarray.__setitem__(x, 1, 9)
+        module.ndarray.__setitem__(x[2:], slice(None), [7, 8])
+        assert x.tolist() == [0, 9, 7, 8] and module.ndarray.__getitem__(x, 1) == 9
+    numpys = numpy.arange(3)
+    lazynp.ndarray.__setitem__(numpys, 0, 5)  # type: ignore[attr-defined]
+    assert numpys.tolist() == [5, 1, 2]

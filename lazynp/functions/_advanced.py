@@ -123,6 +123,8 @@ def advanced(aval: Aval, index: Any, within: Any = None) -> Advanced:
 
 def _index_array(item: Any) -> Any:
     if item is None or isinstance(item, (slice, int, EllipsisType)):
+        if type(item) is int and not -(1 << 63) <= item < 1 << 63:
+            raise IndexError(INVALID_INDEX)
         return item
     if isinstance(item, (list, tuple, range)):
         return new_array(_list_index(item))

@@ -94,11 +94,16 @@ def check_size(shape: Shape, dtype: Dtype) -> None:
         )
 
 
+def dtype_of_no_array(dtype: Any) -> Dtype:
+    """The dtype. NumPy asks objects for theirs, but refuses its arrays, as we refuse ours."""
+    if isinstance(dtype, NDArray):
+        raise TypeError("Cannot construct a dtype from an array")
+    return np.dtype(dtype)
+
+
 def dtype_argument(dtype: Any) -> Dtype:
     """The dtype; in traced functions, in this machine's byte order."""
-    if isinstance(dtype, Array):
-        raise TypeError("Cannot construct a dtype from an array")
-    dtype = np.dtype(dtype)
+    dtype = dtype_of_no_array(dtype)
     return native(dtype) if local.level and dtype.kind in "iufc" else dtype
 
 

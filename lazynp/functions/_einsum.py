@@ -14,7 +14,7 @@ from lazynp._errstate import quiet
 from lazynp._extents import any_sized, named, stand_in
 from lazynp._memo import cached
 from lazynp._steps import Diagonal
-from lazynp.functions._arguments import fortran, order_argument
+from lazynp.functions._arguments import dtype_of_no_array, fortran, order_argument
 from lazynp.functions._contract import arranged, contract, summed
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_into, needs_host
@@ -175,7 +175,7 @@ def _dtype(arrays: list[Array], out: Any, kwargs: dict[str, Any]) -> np.dtype[An
         if isinstance(out, Array) and np.can_cast(np.result_type(*avals), out.dtype, casting):
             avals.append(out.dtype)
         return np.result_type(*avals)
-    dtype = np.dtype(dtype)
+    dtype = dtype_of_no_array(dtype)
     for k, a in enumerate(arrays):
         if not np.can_cast(a.dtype, dtype, casting):
             raise TypeError(

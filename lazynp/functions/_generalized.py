@@ -14,7 +14,7 @@ from lazynp._extents import any_sized, named, stand_in
 from lazynp._memo import cached
 from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.functions import ufuncs
-from lazynp.functions._arguments import by_either_name
+from lazynp.functions._arguments import by_either_name, dtype_of_no_array
 from lazynp.functions._contract import Labels, contract, ordered_labels
 from lazynp.functions._eager import by_method
 from lazynp.functions._foreign import elsewhere, overridden
@@ -126,7 +126,7 @@ def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Gener
                 return scalar_if_0d(contraction.dot_general(x, y, dimension_numbers=numbers))
         options = {"axes": axes, "axis": axis, "keepdims": keepdims}
         given = {k: v for k, v in options.items() if v is not np._NoValue and v is not False}
-        signature = signature if dtype is None else (None, None, dtype)
+        signature = signature if dtype is None else (None, None, dtype_of_no_array(dtype))
         chosen = {"casting": casting} | ({} if signature is None else {"signature": signature})
         if needs_host(x, y):
             return host_into(reference, x, y, out=out, **given, **chosen)

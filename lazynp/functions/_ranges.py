@@ -305,6 +305,7 @@ def logspace(
 ) -> Array:
     """See `numpy.logspace`."""
     if not isinstance(base, Array) and _at_once(start, stop, as_size(num)):
+        dtype = None if dtype is None else dtype_argument(dtype)
         args = (static(start), static(stop), num, endpoint, base, dtype, axis)
         return from_numpy(np.logspace(*args))
     if not isinstance(base, (float, int)) and np.ndim(base):

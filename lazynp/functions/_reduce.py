@@ -33,7 +33,7 @@ from lazynp._recorder import local, staged
 from lazynp._sizes import sized
 from lazynp._strides import common_order, in_order, out_of_order, reduced_order
 from lazynp._ufunc_loops import resolve_dtypes
-from lazynp.functions._arguments import check_axis, converted, mask_argument
+from lazynp.functions._arguments import check_axis, converted, dtype_of_no_array, mask_argument
 from lazynp.functions._eager import done_by_numpy, handle
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import (
@@ -72,9 +72,6 @@ class Reduction:
     @property
     def name(self) -> str:
         return self.ufunc.__name__
-
-
-# -- rows ------------------------------------------------------------------------------------------
 
 
 NO_IDENTITY = "zero-size array to reduction operation {} which has no identity"
@@ -193,7 +190,7 @@ def loop_dtype(ufunc: np.ufunc, x: Dtype, dtype: Any, out: Dtype | None, operand
     key = (ufunc, x, dtype, out, operand)
     if (known := _loops.get(key)) is not None:
         return known
-    options = {} if dtype is None else {"signature": (np.dtype(dtype), None, None)}
+    options = {} if dtype is None else {"signature": (dtype_of_no_array(dtype), None, None)}
     # unsafe: a requested dtype may lose information
     found = resolve_dtypes(ufunc, (out, x, None), casting="unsafe", reduction=True, **options)
     return _loops.put(key, found[operand])
@@ -242,6 +239,8 @@ def reduce(
 ) -> Any:
     """`ufunc.reduce`, with all of NumPy's argument handling."""
     x = as_array(array)
+    if dtype is not None and isinstance(dtype, Array):
+        dtype = dtype_of_no_array(dtype)
     if type(axis) is ndarray or type(axis) is NDArray and not axis.ndim:
         axis = index(axis)
     if type(keepdims) is not bool:
@@ -355,7 +354,7 @@ def _options_at_once(
 ) -> Any:  # fmt: skip
     """The result of NumPy's method, if all is there and small; else None."""
     method, where = row.ufunc.reduce, True if where is NO_VALUE else where
-    kinds = (x.dtype.kind, np.dtype(dtype).kind, getattr(initial, "dtype", BOOL).kind)
+    kinds = (x.dtype.kind, dtype_of_no_array(dtype).kind, getattr(initial, "dtype", BOOL).kind)
     if type(initial) is complex or "c" in kinds and (out is not None or dtype is not None):
         return None  # where imaginary parts are lost, the warning names the user's line
     options = {"initial": initial, "where": where}

@@ -431,7 +431,7 @@ def _of_either(name: str, function: Any) -> Any:
     @functools.wraps(function)
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if type(self) is NDArray:
-            return getattr(Array, name)(self, *args, **kwargs)
+            return function(self, *args, **kwargs)
         kind = Subclass if isinstance(self, Subclass) else Array
         if isinstance(self, np.ndarray):
             if name == "view":

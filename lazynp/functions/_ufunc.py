@@ -26,6 +26,7 @@ from lazynp._values import watched
 from lazynp.functions._arguments import (
     by_either_name,
     check_options,
+    dtype_of_no_array,
     mask_argument,
     result_order,
 )
@@ -371,16 +372,18 @@ class ufunc(Methods):
 
     def _checked(self, args: Any, signature: Any, sig: Any, dtype: Any, unknown: Any) -> Any:
         """The signature, by either of its names. Raises TypeError as NumPy does."""
-        for name in unknown:
-            raise TypeError(f"{self.__name__}() got an unexpected keyword argument {name!r}")
-        signature = by_either_name(signature, sig)
-        if signature is not None and dtype is not None:
-            raise TypeError("cannot specify both 'signature' and 'dtype'")
         if not self.nin <= len(args) <= self.nargs:
             raise TypeError(
                 f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments "
                 f"but {len(args)} {'was' if len(args) == 1 else 'were'} given"
             )
+        for name in unknown:
+            raise TypeError(f"{self.__name__}() got an unexpected keyword argument {name!r}")
+        signature = by_either_name(signature, sig)
+        if signature is not None and dtype is not None:
+            raise TypeError("cannot specify both 'signature' and 'dtype'")
+        if isinstance(dtype, Array):
+            dtype_of_no_array(dtype)
         return signature
 
     def _by_operators(self, inputs: Any, outs: Any, options: Any, told_out: bool) -> Any:

@@ -93,6 +93,8 @@ def with_options(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any]
         return None
     if options.get("casting") == "unsafe" and any(map(np.iscomplexobj, args)):
         return None  # NumPy would tell of lost imaginary parts, at a line of ours
+    if isinstance(options.get("dtype"), Array):
+        return None  # NumPy would take the array's dtype
     return done_by_numpy(functools.partial(ufunc, **options), *args)
 
 

@@ -479,7 +479,7 @@ def frombuffer(
     array in it, as others may see it: processes, files, C code. Of bytes, a read-only copy.
     """
     check_like(like)
-    found = np.frombuffer(to_host(buffer), float if dtype is None else dtype, count, offset)
+    found = np.frombuffer(to_host(buffer), dtype_argument(dtype), count, offset)
     if isinstance(buffer, NDArray):
         cls: Any = NDArray
         return cls(found.shape, found.dtype, buffer, offset)
@@ -497,4 +497,4 @@ def fromstring(
 ) -> Array:
     """See `numpy.fromstring`."""
     check_like(like)
-    return from_numpy(np.fromstring(to_host(string), dtype, count, sep=sep))
+    return from_numpy(np.fromstring(to_host(string), dtype_argument(dtype), count, sep=sep))

@@ -17,7 +17,7 @@ from lazynp._strides import in_order, layout, order_of_strides
 from lazynp._values import knowable, seen_value
 from lazynp._who_asks import undecided
 from lazynp.functions import _assigned
-from lazynp.functions._arguments import NO_AXIS, check_axis, converted
+from lazynp.functions._arguments import NO_AXIS, check_axis, converted, dtype_of_no_array
 from lazynp.functions._checks import traced
 from lazynp.functions._coordinates import ravel_multi_index, unravel_index
 from lazynp.functions._eager import by_numpy
@@ -327,7 +327,7 @@ def trace(
     elements = diagonal(x, offset, axis1, axis2)
     if dtype is None:
         dtype = _sum_dtype(x.dtype) if out is None else np.promote_types(x.dtype, out.dtype)
-    elements = to_loop(elements, np.dtype(dtype))
+    elements = to_loop(elements, dtype_of_no_array(dtype))
     result = reduction.reduce_sum(plain(elements), axes=(elements.ndim - 1,))
     if out is not None:
         check_writeable(out)

@@ -16,7 +16,7 @@ from lazynp._avals import native, on_device
 from lazynp._extents import known_empty
 from lazynp._strides import copied_order, in_order
 from lazynp.functions import ufuncs
-from lazynp.functions._arguments import NO_AXIS, check_axis, mask_argument
+from lazynp.functions._arguments import NO_AXIS, check_axis, dtype_of_no_array, mask_argument
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host
@@ -203,7 +203,7 @@ def mean(
 ) -> Any:
     """See `numpy.mean`."""
     x = as_array(a)
-    if needs_host(x) or dtype is not None and not on_device(np.dtype(dtype)):
+    if needs_host(x) or dtype is not None and not on_device(dtype_of_no_array(dtype)):
         options = _given(keepdims=keepdims, where=where)
         return host_into(np.mean, x, axis, dtype, out=out, **options)
     loop = dtype
@@ -242,7 +242,7 @@ def var(
     """See `numpy.var`."""
     ddof = degrees(ddof, correction)
     x = as_array(a)
-    if needs_host(x) or dtype is not None and not on_device(np.dtype(dtype)):
+    if needs_host(x) or dtype is not None and not on_device(dtype_of_no_array(dtype)):
         options = _given(keepdims=keepdims, where=where, mean=mean)
         return host_into(np.var, x, axis, dtype, ddof=ddof, out=out, **options)
     loop = _FLOAT64 if dtype is None and x.dtype.kind in "biu" else dtype
@@ -419,7 +419,7 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALU
 def _running(row: Reduction, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     x = as_array(a)
     check_axis(axis, NO_AXIS)
-    dtype = None if dtype is None else native(np.dtype(dtype))
+    dtype = None if dtype is None else native(dtype_of_no_array(dtype))
     if axis is None or x.ndim == 0:
         if axis is not None:
             normalize_axis_index(axis, 1)

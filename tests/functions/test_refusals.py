@@ -136,3 +136,44 @@ def test_where_order_is_none_or_small() -> None:
         assert y.flatten(order).tolist() == x.flatten(order).tolist()
         if order not in ("k", "K"):
             assert y.reshape(3, 2, order=order).tolist() == x.reshape(3, 2, order=order).tolist()
+
+
+ARRAYS_AS_DTYPES = """
+x.sum(dtype=y) | x.prod(dtype=y) | x.sum(0, y) | np.sum(x, dtype=y) | x.mean(dtype=y)
+x.cumsum(dtype=y) | np.cumprod(x, dtype=y) | x.view(y) | np.trace(x, dtype=y) | x.var(dtype=y)
+np.einsum("ij->i", x, dtype=y) | np.matmul(x, x, dtype=y) | np.add.reduce(x, dtype=y)
+np.add(x, x, dtype=y)
+np.frombuffer(b"12345678", y) | np.logspace(1, 2, 2, dtype=y) | np.fromstring("1", y, sep=" ")
+x.sum(dtype=y[0]) | x.cumsum(dtype=y[0]) | x.mean(0, y[0]) | x.sum(out=x[0], axis=0, dtype=y)
+"""
+
+
+@pytest.mark.parametrize("expression", ARRAYS_AS_DTYPES.strip().replace("\n", " | ").split(" | "))
+def test_no_array_is_a_dtype(policy: str, expression: str) -> None:
+    found = []
+    for module in (np, numpy):
+        names = {"np": module, "x": module.ones((2, 2)), "y": module.ones(2, "f4")}
+        found.append(outcome(lambda names=names: eval(expression, names)))
+    assert found[0] == found[1]
+
+
+HUGE_INDICES = """
+x[10**20, []] | x[[], 10**20] | x[[0, 1], -(10**20)] | x[10**20, [0], 1] | x[2**63, [0]]
+x[None, 10**20, [1]]
+x.__setitem__((10**20, []), 1) | x.__setitem__(([0], 10**20), 1) | x[10**20] | x[10**20, 1]
+"""
+
+
+@pytest.mark.parametrize("expression", HUGE_INDICES.strip().replace("\n", " | ").split(" | "))
+def test_an_index_beyond_64_bits(policy: str, expression: str) -> None:
+    found = []
+    for module in (np, numpy):
+        names = {"x": module.arange(24.0).reshape(2, 3, 4)}
+        found.append(outcome(lambda names=names: eval(expression, names)))
+    assert found[0] == found[1]
+
+
+def test_a_ufunc_says_first_how_many_operands_it_takes() -> None:
+    for call in ("sin(a=1)", "sin()", "add(1, b=2)", "sin(1, a=1)", "add(1, 2, 3, 4, b=1)"):
+        ours, numpys = [outcome(lambda m=m, c=call: eval(f"m.{c}", {"m": m})) for m in (np, numpy)]
+        assert ours == numpys, call

@@ -33,6 +33,7 @@ from lazynp._views import same, showing, view
 from lazynp._who_asks import undecided
 from lazynp.functions import (
     _memory,
+    _record_arrays,
     manipulation,
     reductions,
 )
@@ -384,6 +385,8 @@ def view_as(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
         return made if type is NDArray else of_class(type, made, self)
     if dtype is None and type is None:
         return kept_class(self, same(self))
+    if dtype is None and _record_arrays.shows(self, type):
+        return of_class(_record_arrays.record_arrays(), same(self), self)
     if type is not None:
         copied = np.array(host_of(self))  # a recarray or matrix: NumPy's, of a copy
         return copied.view(type) if dtype is None else copied.view(dtype, type)

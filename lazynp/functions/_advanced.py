@@ -123,9 +123,9 @@ def advanced(aval: Aval, index: Any, within: Any = None) -> Advanced:
 
 def _index_array(item: Any) -> Any:
     if item is None or isinstance(item, (slice, int, EllipsisType)):
-        if type(item) is int and not -(1 << 63) <= item < 1 << 63:
-            raise IndexError(INVALID_INDEX)
-        return item
+        if type(item) is not int or -(1 << 63) <= item < 1 << 63:
+            return item
+        raise IndexError(INVALID_INDEX)
     if isinstance(item, (list, tuple, range)):
         return new_array(_list_index(item))
     operand = as_operand(elements(item))
@@ -176,9 +176,7 @@ def _integer_parts(item: Any, aval: Aval, axis: int) -> list[Any]:
         if not known_empty(n) and n != aval.shape[axis + k]:  # an empty mask fits anywhere
             raise mismatch(axis + k, aval.shape[axis + k], n)
     found = None if knowable(item._read()) else places(item)
-    if found is not None:
-        return list(map(InBounds, found))
-    return list(np.nonzero(host_value(item._read())))
+    return list(np.nonzero(host_value(item._read())) if found is None else map(InBounds, found))
 
 
 def _common(

@@ -109,12 +109,12 @@ for _name in (
 _dtypes: Memo[Any, Any] = Memo("records")
 
 
-def record(value: Any, array: Any, index: tuple[Any, ...]) -> Record:
+def record(value: Any, array: Any, index: tuple[Any, ...], kind: type[Record] = Record) -> Any:
     """The record `array[index]`, with this value: a `numpy.void`, or a 0-d array."""
     own = value.dtype
-    dtype = _dtypes.get(own)
+    dtype = _dtypes.get((own, kind))
     if dtype is None:
-        dtype = _dtypes.put(own, np.dtype((Record, own)))
+        dtype = _dtypes.put((own, kind), np.dtype((kind, own)))
     copied = np.empty((), own)
     copied[()] = value  # `np.array(value)` shows the array's memory, which would be shared then
     made: Any = copied.view(dtype)[()]

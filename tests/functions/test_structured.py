@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -164,3 +166,49 @@ def test_renamed_fields_beside_an_array_of_the_old_names() -> None:
         return seen([*parts, m.sort(a, order="p"), other, other["x"], other["y"]]), found
 
     assert seen_of(np) == seen_of(numpy)
+
+
+RECORDS = """
+r.price[:] = 1.5; r.price[1] += 1 | r.price = [3, 4, 5] | r["price"] *= 2 | x["price"] = 7
+r[1].price = 9; r[1]["count"] = 3; r[0].name = "ab" | r.place.lat[1:] = 8 | r[2].place.lon = 5
+s = r[1:][::-1]; s.price = [1, 2]; s[0].name = "q" | r.sort(order="price") | r.corner[:, 0] = 4
+r[r.price > 2] = (1, 2.0, "z", (3, 4), (5, 6)) | r.field("price", 6) | v = r.price; v -= 1
+r.reshape(3, 1).price[2] = 4 | r.fill((1, 2.0, "z", (3, 4), (5, 6))) | x[0] = x[2]
+c = r.copy(); c.price = 0
+np.copyto(r, r[::-1].copy()) | r.view(np.ndarray)["price"] = 2 | x.sort(order="name"); x[1] = x[0]
+"""
+RECORD = [("count", "i4"), ("price", "f8"), ("name", "U3"), ("corner", "f4", 2)]
+RECORD += [("place", [("lat", "f8"), ("lon", "f8")])]
+ROWS = [(3, 2.5, "c", (1, 2), (48.0, 2.5)), (1, 4.5, "a", (3, 4), (1.0, 0.5)), (2, 0.5, "b", 0, 0)]
+
+
+@pytest.mark.parametrize("statements", RECORDS.strip().replace("\n", " | ").split(" | "))
+def test_a_record_array_shows_what_it_is_a_view_of(statements: str) -> None:
+    found = []
+    for module in (np, numpy):
+        x = module.array(ROWS, RECORD)
+        names: dict[str, Any] = {"np": module, "x": x, "r": x.view(module.recarray)}
+        exec(statements, names)
+        r = names["r"]
+        assert isinstance(r, module.recarray) and isinstance(r[0], numpy.record)
+        shown = (repr(r), str(r), repr(r[1]), r.dtype, r.price.tolist(), repr(r.place), r[1].name)
+        found.append((str(x), *shown, [v.price for v in r], type(r).__name__))
+    assert found[0] == found[1]
+
+
+def test_record_arrays_are_copied_pickled_and_given_away() -> None:
+    x = np.array(ROWS, RECORD)
+    r = x.view(np.recarray)
+    assert r.base is x and np.shares_memory(r, x)
+    for other in (pickle.loads(pickle.dumps(r)), copy.deepcopy(r), r.copy(), np.rec.array(r)):
+        other.price = -1
+        assert isinstance(other, np.recarray) and r.price.tolist() == [2.5, 4.5, 0.5]
+    assert numpy.asarray(r).dtype == RECORD and type(np.asarray(r)) is np.ndarray
+    with pytest.raises(AttributeError, match="recarray has no attribute nothing"):
+        print(r.nothing)
+    with pytest.raises(AttributeError, match="'record' object has no attribute 'nothing'"):
+        print(r[0].nothing)
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        r.copy().view(np.ndarray).view(np.recarray)[0].price = 1
+        x.view(np.recarray).price = 1

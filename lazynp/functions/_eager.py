@@ -64,15 +64,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def by_numpy(
     reference: Callable[..., Any], *, always: bool = False, kind: Any = None, method: Any = None,
-    outer: bool = False, itself: int = 0, faster: Any = None, many: int = 0,
+    outer: bool = False, itself: int = 0, faster: Any = None, many: int = 0, first: Any = None,
 ) -> Callable[[F], F]:  # fmt: skip
-    """Decorate a function that returns new arrays. Not for calls that write: `out`,
-    `overwrite_input`.
+    """Decorate a function that returns new arrays; `out` and `overwrite_input` are not for it.
 
-    always: NumPy's implementation always wins on the host: under `adaptive`, call it at any size,
-    and force pending operands. kind: the class of a returned tuple. method: the method of
-    NumPy's arrays that does the same in less time. outer: the size of the result is the product of
-    those of the operands. itself: 2 if it may return its first argument. faster: as in `by_method`.
+    always: NumPy's own always wins on the host: call it at any size under `adaptive`, and force
+    pending operands. kind: the class of a returned tuple. method: the method of NumPy's arrays that
+    does the same in less time. outer: the result is as large as the product of the operands.
+    itself: 2 if it may return its first argument. faster: as in `by_method`. first: gives a view
+    of `(args, kwargs)`, or None.
     """
 
     def decorate(function: F) -> F:
@@ -81,6 +81,8 @@ def by_numpy(
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
+            if first is not None and (shown := first(args, kwargs)) is not None:
+                return shown
             largest = _largest(always)
             if not largest or len(args) > before_out:
                 return recorded(args, kwargs)

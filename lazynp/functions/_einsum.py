@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _views
-from lazynp._array import Array
+from lazynp._array import Array, NDArray
 from lazynp._avals import Aval
 from lazynp._errstate import quiet
 from lazynp._extents import any_sized, named, stand_in
@@ -22,8 +22,38 @@ from lazynp.functions._operands import as_array, cast, plain, scalar_if_0d, stor
 
 _KEYWORDS = ("dtype", "order", "casting")
 
+_Labels = tuple[str, ...]
 
-@by_numpy(np.einsum)
+
+def _shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A sum of nothing, which is a view and costs no plan; else None."""
+    if len(args) != 2 or kwargs or type(args[0]) is not str or type(args[1]) is not NDArray:
+        return None
+    terms = _in_another_order(args[0])
+    if terms is None or not _fits(args[1].shape, terms[0]):
+        return None
+    return _contracted([(args[1], terms[0])], terms[1])
+
+
+@cached(1024)
+def _in_another_order(form: str) -> tuple[_Labels, _Labels] | None:
+    """The labels of the operand and of the result, if each label is in both; else None."""
+    inputs, arrow, output = form.replace(" ", "").partition("->")
+    if not (inputs + output).isascii() or not inputs.isalpha():
+        return None
+    output = output if arrow else "".join(sorted(inputs))
+    if set(inputs) != set(output) or len(set(output)) < len(output):
+        return None
+    return tuple(inputs), tuple(output)
+
+
+def _fits(shape: tuple[Any, ...], labels: _Labels) -> bool:
+    if len(shape) != len(labels):
+        return False
+    return len(set(labels)) == len(labels) or len({*zip(labels, shape)}) == len(set(labels))
+
+
+@by_numpy(np.einsum, first=_shown)
 @quiet()
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """See `numpy.einsum`. More than two operands are always contracted pair by pair, in the order
@@ -81,7 +111,6 @@ def _sums_nothing(plan: _Steps) -> bool:
 
 # -- parsing the arguments -------------------------------------------------------------------------
 
-_Labels = tuple[str, ...]
 _Steps = list[tuple[tuple[int, ...], list[_Labels], _Labels]]
 
 
@@ -191,9 +220,11 @@ _Term = tuple[Array, _Labels]
 
 
 def _contracted(terms: list[_Term], out: _Labels) -> Array:
-    terms = [_diagonal(x, labels) for x, labels in terms]
     if len(terms) == 1:
-        return _alone(*terms[0], out)
+        x, labels = _diagonal(*terms[0])
+        shown = x is not terms[0][0] and labels == out  # a diagonal: a view already
+        return x if shown else _alone(x, labels, out)
+    terms = [_diagonal(x, labels) for x, labels in terms]
     while len(terms) > 2:
         (x, xs), (y, ys) = terms.pop(0), terms.pop(0)
         needed = {*out, *(label for _, labels in terms for label in labels)}
@@ -210,7 +241,8 @@ def _diagonal(x: Array, labels: _Labels) -> _Term:
             i = labels.index(label)
             j = labels.index(label, i + 1)
             others = [k for k in range(x.ndim) if k not in (i, j)]
-            x = _views.transpose(x, [*others, i, j])
+            if others:
+                x = _views.transpose(x, [*others, i, j])
             x = _views.view(x, Diagonal(0))
             labels = (*(labels[k] for k in others), label)
     return x, labels

@@ -19,12 +19,12 @@ from lazynp._strides import in_order, layout, named, writeable
 from lazynp._values import there
 from lazynp.functions import _assigned, _getset
 from lazynp.functions._construct import asarray
-from lazynp.functions._eager import handle
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._integers import normalize_axis_index
 from lazynp.functions._joining import stack
 from lazynp.functions._nested import all_known
 from lazynp.functions._operands import as_array, cast, plain
+from lazynp.functions._scalars import AVALS, scalar
 from lazynp.primitives import shaping
 
 ndindex = np.ndindex
@@ -64,8 +64,8 @@ class broadcast:
     def __next__(self) -> tuple[Any, ...]:
         found = next(self._started())
         if self._parts is None:
-            done = handle(found, [])
-            return tuple([to_device(x) for x in found]) if done is None else done
+            there = [(x, AVALS.get(type(x))) for x in found]
+            return tuple([scalar(x, a) if a is not None else to_device(x) for x, a in there])
         return tuple([_at(x, int(i)) for x, i in zip(self._parts, found, strict=True)])
 
 

@@ -115,8 +115,8 @@ def record(value: Any, array: Any, index: tuple[Any, ...], kind: type[Record] = 
     dtype = _dtypes.get((own, kind))
     if dtype is None:
         dtype = _dtypes.put((own, kind), np.dtype((kind, own)))
-    copied = np.empty((), own)
+    copied = np.empty((), dtype)
     copied[()] = value  # `np.array(value)` shows the array's memory, which would be shared then
-    made: Any = copied.view(dtype)[()]
+    made: Any = copied[()]
     made._array, made._index, made._memory = array, index, copied
     return made

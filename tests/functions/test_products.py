@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+import lazynp
 from tests.functions.rows import check
 
 rng = np.random.default_rng(1)
@@ -355,3 +357,30 @@ shapes = st.sampled_from([(3,), (2, 3), (3, 3), (3, 2), (1, 3, 2), (4, 3, 3), (2
 @given(st.sampled_from(["matmul", "dot", "inner", "vecdot", "matvec", "vecmat"]), shapes, shapes)
 def test_any_product(name: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
     check(f"np.{name}(x, y)", {"x": ints(*left), "y": ints(*right)})
+
+
+VIEWS = """
+ii->i | ij->ji | i | ji | iij->ij | iij->ji | iijk->kij | iii->i | ijk->ikj | i -> i | ba | ij->ij
+iijj->ij | ijij->ij | Ij | i->ii | ij->iij | ii->ii | ij->i | ii
+...ij->...ji | ij->ik | i1->i | é->é
+"""
+
+
+@pytest.mark.parametrize("form", VIEWS.strip().replace("\n", " | ").split(" | "))
+@pytest.mark.parametrize(
+    "shape", [(3,), (3, 3), (2, 3), (3, 1), (3, 3, 2), (2, 2, 2), (2, 2, 3, 3)]
+)
+@pytest.mark.parametrize("dtype", ["f8", "i4", "U2"])
+def test_einsum_that_shows_its_operand(form: str, shape: Any, dtype: str) -> None:
+    def tried(module: Any) -> Any:
+        x = module.arange(math.prod(shape)).reshape(shape).astype(dtype)[::-1]
+        try:
+            y = module.einsum(form, x)
+            result: Any = y.shape, y.strides, y.tolist(), y is x
+            if y.base is not None:
+                y[..., 0] = 7
+        except (ValueError, TypeError, IndexError) as error:
+            return type(error), str(error)
+        return result, x.tolist()
+
+    assert tried(lazynp) == tried(np)

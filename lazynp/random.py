@@ -175,7 +175,7 @@ class _Sampler:
         if _traced(x):
             x[...] = _shuffled(self._generator.shuffle, x, axis)
             return
-        host = _to_host(x).copy()
+        host = _own(x)
         self._generator.shuffle(host, axis) if axis else self._generator.shuffle(host)
         x[...] = host
 
@@ -184,6 +184,13 @@ class _Sampler:
 
     def __str__(self) -> str:
         return str(self._generator)
+
+
+def _own(x: _Any) -> _Any:
+    """A copy to be shuffled, which NumPy refuses where it would refuse the array."""
+    host = _to_host(x).copy()
+    host.flags.writeable = x.flags.writeable
+    return host
 
 
 def _wrapped(kind: type[_Sampler], generator: _Any) -> _Any:
@@ -255,7 +262,7 @@ def shuffle(x: _Any) -> None:
     if _traced(x):
         x[...] = _shuffled(_numpy.shuffle, x)
         return
-    host = _to_host(x).copy()
+    host = _own(x)
     _numpy.shuffle(host)
     x[...] = host
 

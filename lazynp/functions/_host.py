@@ -17,7 +17,7 @@ from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._observers import observers
 from lazynp._overrides import has_methods, overrides
-from lazynp._strides import in_order, laid_out, layout, order_of_strides
+from lazynp._strides import in_order, laid_out, layout, order_of_strides, writeable
 from lazynp.functions._placing import beside
 from lazynp.functions._records import Record
 
@@ -95,6 +95,7 @@ def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if kwargs and isinstance(kwargs.get("out"), Array):
         with write_on_host(kwargs["out"]) as memory:
             given = _lying_as_numpys(memory, kwargs["out"])
+            given.flags.writeable = writeable(kwargs["out"])  # or else NumPy refuses
             host_call(function, *args, **{**kwargs, "out": given})
             if given is not memory:
                 memory[...] = given

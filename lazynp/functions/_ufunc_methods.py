@@ -164,7 +164,7 @@ class Methods:
             return
         if not isinstance(a, Array) or isinstance(a, Scalar):
             raise TypeError("first operand must be array")
-        check_writeable(a)
+        check_writeable(a, name="operand array with iterator write flag set")
         mode = _AT_MODES.get(self.__name__)
         value = as_array(b) if inputs else None
         if _never_repeats(indices) and traced(a, indices, *inputs):

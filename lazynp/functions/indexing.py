@@ -362,7 +362,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         if len(set(x.shape)) != 1:
             raise ValueError("All dimensions of input must be of equal length")
         step = 1 + sum(x.shape[0] ** k for k in range(1, x.ndim))
-    x = target(a, "argument 1")
+    x = target(a, "argument 1", "underlying array")
     count = len(range(0, end, step))
     val = val if needs_host(x) else _refusing(val, x.dtype)
     if not count or not as_array(val).size:

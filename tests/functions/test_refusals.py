@@ -177,3 +177,26 @@ def test_a_ufunc_says_first_how_many_operands_it_takes() -> None:
     for call in ("sin(a=1)", "sin()", "add(1, b=2)", "sin(1, a=1)", "add(1, 2, 3, 4, b=1)"):
         ours, numpys = [outcome(lambda m=m, c=call: eval(f"m.{c}", {"m": m})) for m in (np, numpy)]
         assert ours == numpys, call
+
+
+WRITES = """
+np.random.shuffle(x) | g.shuffle(x) | g.shuffle(x, axis=1) | g.permuted(x, out=x) | g.random(out=x)
+g.standard_normal(out=x) | g.standard_exponential(out=x) | g.standard_gamma(1.0, out=x)
+np.random.RandomState(0).shuffle(x) | np.fill_diagonal(x, 1) | np.add.at(x, 0, 1) | x.sort()
+np.negative.at(x, 0) | np.cumsum(x, out=x) | np.round(x, out=x) | np.copyto(x, 1) | x.fill(1)
+np.put_along_axis(x, np.array([[0], [1]]), 1, 1) | x.put(0, 1) | np.clip(x, 0, 1, out=x)
+np.sum(x, axis=0, out=x[0]) | np.take(x, [0, 1], out=x)
+"""
+
+
+@pytest.mark.parametrize("statement", WRITES.strip().replace("\n", " | ").split(" | "))
+@pytest.mark.parametrize("part", ["x", "x.T", "x[:, ::-1]"])
+def test_what_is_read_only_stays_as_it_is(policy: str, statement: str, part: str) -> None:
+    found = []
+    for module in (np, numpy):
+        names = {"np": module, "g": module.random.default_rng(0), "x": module.arange(9.0)}
+        whole = names["x"] = names["x"].reshape(3, 3)
+        whole.flags.writeable = False
+        names["x"] = eval(part, names)
+        found.append((outcome(lambda names=names: eval(statement, names)), whole.tolist()))
+    assert found[0] == found[1] and found[0][1][0] == [0, 1, 2]

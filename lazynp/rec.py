@@ -1,7 +1,8 @@
-"""`numpy.rec`: record arrays are NumPy's own, on the host. The functions accept lazy arrays."""
+"""`numpy.rec`: what it makes is NumPy's, on the host; a view of a lazy array is ours. See `_record_arrays`."""
 
 from __future__ import annotations
 
+from functools import wraps as _wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy.rec as _numpy
@@ -13,6 +14,20 @@ if TYPE_CHECKING:
 
 __all__ = list(_numpy.__all__)
 globals().update(_mirrored(_numpy, __all__))
+_numpys_array = globals()["array"]
+
+
+@_wraps(_numpys_array)
+def _array(obj: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+    formats = args[3] if len(args) > 3 else kwargs.get("formats")
+    copied = args[8] if len(args) > 8 else kwargs.get("copy", True)
+    ours = hasattr(obj, "_read") and obj.ndim > 0 and obj.dtype.names is not None
+    if ours and not copied and formats is None and dtype in (None, obj.dtype):
+        return obj.view(_numpy.recarray)
+    return _numpys_array(obj, dtype, *args, **kwargs)
+
+
+globals()["array"] = _array
 
 
 def __getattr__(name: str) -> Any:

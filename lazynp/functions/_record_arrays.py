@@ -174,4 +174,4 @@ def record_arrays() -> Any:
 
 def shows(array: Any, kind: Any) -> bool:
     """Whether a view of this NumPy class is one of ours."""
-    return kind is np.recarray and type(array) is NDArray and array.dtype.names is not None
+    return kind is np.recarray and array.dtype.names is not None

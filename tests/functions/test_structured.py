@@ -212,3 +212,25 @@ def test_record_arrays_are_copied_pickled_and_given_away() -> None:
     with pytest.raises(ValueError, match="read-only"):
         r.copy().view(np.ndarray).view(np.recarray)[0].price = 1
         x.view(np.recarray).price = 1
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "x.view(np.recarray)", "np.rec.array(x, copy=False)", "np.rec.array(x)",
+        "np.rec.array(x, None, None, 0, None, None, None, None, False, None, True)",
+        "x.view(np.recarray).view(np.recarray)", "np.rec.array(x.view(np.recarray), copy=False)",
+        "np.rec.array(x, x.dtype, copy=False)", "x[1:].view(np.recarray)",
+        "x[:0].view(np.recarray)", "np.rec.array(x[1:])",
+        "np.rec.array(x, None, None, 0, None, None, None, None, False, None, False)",
+    ],
+)  # fmt: skip
+def test_record_arrays_that_are_views_and_copies(made: str) -> None:
+    found = []
+    for module in (np, numpy):
+        x = module.array(ROWS, RECORD)
+        r: Any = eval(made, {"np": module, "x": x})
+        r.price = 8
+        x["count"] = 5
+        found.append((str(x), str(r), r["price"].tolist(), r["count"].tolist(), type(r).__name__))
+    assert found[0] == found[1]

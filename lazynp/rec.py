@@ -1,4 +1,4 @@
-"""`numpy.rec`: what it makes is NumPy's, on the host; a view of a lazy array is ours. See `_record_arrays`."""
+"""`numpy.rec`: its record arrays are NumPy's, on the host; views of lazy arrays are lazy."""
 
 from __future__ import annotations
 

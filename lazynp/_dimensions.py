@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
@@ -14,11 +14,12 @@ from lazynp._avals import aval_of
 from lazynp._errors import of_these_sizes
 from lazynp._extents import may_be_equal
 from lazynp._facts import note
+from lazynp._integer_forms import FORMS, TAKING, integer_form as integer_form, taken_from_array
 from lazynp._intervals import interval, sizes_around
 from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node, is_tracer
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
-from lazynp._sizes import Atom, Dim, Size, Test, largest, smallest, variable
+from lazynp._sizes import Atom, Dim, Size, Test, variable
 from lazynp._trace import around
 from lazynp._values import alike
 from lazynp._who_asks import Hooks, install
@@ -197,20 +198,33 @@ def _form(node: Any) -> Dim | None:
 def _computed(node: Node, sizes: Table) -> Dim:
     op = node[OP]
     if op is not None and type(node[ARGS]) is tuple:
-        if op.primitive.name in _FORMS:
+        if op.primitive.name in FORMS:
             # sums of shorter integers wrap around
             numbers = all(a.dtype.kind in "iu" and not a.ndim for a in op.explicit)
             numbers = numbers and all(a.dtype.itemsize > 2 for a in op.explicit)
             if numbers and not any(map(_is_truth, node[ARGS])):  # 3 * (x > 0) has one
                 sides = [_form(a) for a in node[ARGS]]
-                if None not in map(_none, sides):
-                    return _FORMS[op.primitive.name](*sides)
+                if (found := integer_form(op.primitive.name, sides)) is not None:
+                    return found
         if op.primitive is shaping.full and type(node[ARGS][0]) is int:
             return node[ARGS][0]
         mask = _counted(node)
         if mask is not None:
             return _count_of(mask, node, sizes)
+        if op.primitive in TAKING:
+            found = taken_from_array(node, _form)
+            return _size_of_alike(node, sizes) if found is None else found
     return new_size(node, sizes)
+
+
+def _size_of_alike(node: Node, sizes: Table) -> Dim:
+    """That of another node which certainly has the same value, or a new one."""
+    for other, size in sizes.counts:
+        if alike(other, node):
+            return size
+    size = new_size(node, sizes)
+    sizes.counts.append((node, size))
+    return size
 
 
 def _is_truth(x: Any) -> bool:
@@ -285,30 +299,6 @@ def new_size(node: Node, sizes: Table, least: int | None = None, name: str = "")
         atom.place = elementwise.convert(atom.place, dtype=LENGTH.dtype)
     sizes.made.append(atom)
     return Size({(atom,): 1})
-
-
-_FORMS: dict[str, Any] = {
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "negative": lambda a: -a,
-    "floor_divide": _sizes.quotient,
-    "remainder": _sizes.rest,
-    "maximum": largest,
-    "minimum": smallest,
-    "convert": lambda a: a,
-    "square": lambda a: a * a,
-}
-
-
-def integer_form(name: str, sides: Sequence[Dim | None]) -> Dim | None:
-    """The result of an operation on integers as a size; None if it is not known as one."""
-    rule = _FORMS.get(name)
-    return None if rule is None or None in map(_none, sides) else rule(*sides)
-
-
-def _none(x: Any) -> Any:
-    return 0 if x is not None else None
 
 
 # -- sizes as integers -----------------------------------------------------------------------------

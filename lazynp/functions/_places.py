@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, from_host, new_array
-from lazynp._dimensions import count_of
+from lazynp._dimensions import count_of, length_of
+from lazynp._extents import surely
 from lazynp._flush import host_value
 from lazynp._recorder import local
-from lazynp._sizes import Dim
+from lazynp._sizes import Dim, largest
 from lazynp._values import knowable
-from lazynp.functions._operands import cast
+from lazynp.functions._operands import cast, plain
 from lazynp.primitives import elementwise, reduction, shaping, sorting
 
 _INT64 = np.dtype(np.int64)
@@ -50,6 +51,30 @@ def count_true(mask: Array) -> Any:
     """How many elements are true: an int, or a size."""
     count = None if knowable(mask._read()) else count_of(mask)
     return int(np.count_nonzero(host_value(mask._read()))) if count is None else count
+
+
+def places_where(x: Array) -> tuple[Array, ...]:
+    """`numpy.nonzero` of an array with axes whose sizes have no value."""
+    mask = plain(cast(x, np.dtype(bool)))
+    return places_of(mask, count_true(mask))
+
+
+def side_of(n: Any) -> Any:
+    """The size that an integer of a traced program stands for; all else as it is."""
+    found = length_of(n) if isinstance(n, Array) else None
+    return n if found is None else found
+
+
+def places_of_triangle(mask: Array, n: Any, m: Any, k: int, above: bool) -> tuple[Array, ...]:
+    """The places where the mask of a triangle of an (n, m) matrix is true: up to the diagonal k, or
+    above it.
+    """
+    if not surely(n == m):
+        return places_of(mask, count_true(mask))
+    side = n - k - 1 if k > 0 else n + k  # of the triangle that lies apart
+    side = side if k in (0, -1) else largest(side, 0)  # without rows, -1 * 0 elements
+    twice = side * (side + 1)
+    return places_of(mask, (twice if above == (k > 0) else 2 * n * n - twice) // 2)
 
 
 def known_places(index: Any, value: np.ndarray[Any, Any], length: Any) -> Array:

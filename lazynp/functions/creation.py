@@ -16,11 +16,10 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array
 from lazynp._avals import SCALAR_DTYPES, Shape, on_device
 from lazynp._dimensions import table
-from lazynp._extents import surely
 from lazynp._fronts import unbound
 from lazynp._node import leaf
 from lazynp._recorder import local
-from lazynp._sizes import Size, is_size, largest, sized
+from lazynp._sizes import Size, is_size, sized
 from lazynp._steps import Diagonal
 from lazynp._strides import Order, fortran_order, in_order
 from lazynp._values import seen_value
@@ -75,7 +74,7 @@ from lazynp.functions._host import to_host
 from lazynp.functions._likes import as_its_like, zeros_like_now
 from lazynp.functions._nested import of_size
 from lazynp.functions._operands import as_array, broadcast, cast
-from lazynp.functions._places import count_true, places_of
+from lazynp.functions._places import places_of_triangle, places_where, side_of
 from lazynp.functions._ranges import arange, geomspace, linspace, logspace
 from lazynp.functions._recording import apply
 from lazynp.primitives import elementwise, reduction, shaping
@@ -397,6 +396,7 @@ def _tuple(found: Any) -> tuple[Array, ...]:
 
 def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, ...]:
     """See `numpy.tril_indices`."""
+    n, m = side_of(n), side_of(m)
     if any(map(is_size, (n, m))):
         return _triangle(n, k, m, False)
     return _tuple(np.tril_indices(static(n), static(k), static(m)))
@@ -404,6 +404,7 @@ def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, ...]:
 
 def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, ...]:
     """See `numpy.triu_indices`."""
+    n, m = side_of(n), side_of(m)
     if any(map(is_size, (n, m))):
         return _triangle(n, operator.index(k) - 1, m, True)
     return _tuple(np.triu_indices(static(n), static(k), static(m)))
@@ -413,13 +414,7 @@ def _triangle(n: Any, k: Any, m: Any, above: bool) -> tuple[Array, ...]:
     """The places up to a diagonal, or above it, of a matrix whose size has no value yet."""
     n, m, k = as_size(n), as_size(n if m is None else m), operator.index(k)
     mask = tri(n, m, k, bool)
-    mask = elementwise.logical_not(mask) if above else mask
-    if not surely(n == m):
-        return places_of(mask, count_true(mask))
-    side = n - k - 1 if k > 0 else n + k  # of the triangle that lies apart
-    side = side if k in (0, -1) else largest(side, 0)  # without rows, -1 * 0 elements
-    twice = side * (side + 1)
-    return places_of(mask, (twice if above == (k > 0) else 2 * n * n - twice) // 2)
+    return places_of_triangle(elementwise.logical_not(mask) if above else mask, n, m, k, above)
 
 
 def tril_indices_from(arr: Any, k: Any = 0) -> tuple[Array, ...]:
@@ -453,6 +448,8 @@ def diag_indices_from(arr: Any) -> tuple[Array, ...]:
 def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> tuple[Array, ...]:
     """See `numpy.mask_indices`. Computes the mask, because it determines the shape."""
     mask = as_array(mask_func(ones((n, n), int), k))
+    if sized(mask.aval.shape):
+        return places_where(mask)
     return _tuple(np.nonzero(np.asarray(seen_value(mask._read()) != 0)))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from lazynp import _processes, lowering
 from lazynp._avals import aval_of, on_device
-from lazynp._devices import FIRST, Device, first
+from lazynp._devices import FIRST, Device, find, first
 from lazynp._flush import at_entry, flush, host_value
 from lazynp._jaxpr import Rules
 from lazynp._node import (
@@ -66,7 +66,7 @@ class Place:
     def there(self) -> Any:
         """The place as `lowering` knows it."""
         if self._there is None:
-            ids = tuple([d.id for d in self.devices])
+            ids = tuple([find(d).id for d in self.devices])  # there may be fewer than there were
             self._there = lowering.place_of(self.devices[0].platform, ids, self.whole)
         return self._there
 
@@ -155,9 +155,9 @@ class Placed(Tracer):
         value = self.force()
         if lowering.is_buffer(value):
             split = self.place.mesh is not None
+            STATS.gathers += split and not lowering.layout_of(value).is_fully_replicated
             value = lowering.gathered(value)
             if split:
-                STATS.gathers += 1
                 self._host = value[()] if not value.ndim else value
         return value[()] if type(value) is np.ndarray and not value.ndim else value
 

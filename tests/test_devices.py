@@ -32,6 +32,21 @@ def test_there_is_one_device_unless_said() -> None:
     assert said("np.config(cpu_devices=4); print(np.device_count())") == "4"
 
 
+def test_an_array_on_a_device_that_is_gone() -> None:
+    """No program was compiled yet, so the number of devices could change."""
+    code = """
+x = np.ones(3, device="cpu:6") + 1
+np.config(cpu_devices=4)
+try:
+    print(x)
+except np.DeviceError as error:
+    print("cpu:6" in str(error), '"cpu:3"' in str(error))
+np.config(cpu_devices=8)
+print(x)
+"""
+    assert said(code, LAZYNP_CPU_DEVICES="8") == "True True\n[2. 2. 2.]"
+
+
 def test_listing_devices_loads_no_compiler() -> None:
     code = "import sys; np.devices(); np.zeros(3).device; print('jaxlib' in sys.modules)"
     assert said(code, LAZYNP_CPU_DEVICES="3") == "False"

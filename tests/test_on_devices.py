@@ -328,3 +328,7 @@ def test_reading_a_split_array_gathers_it() -> None:
     before = np.stats().gathers
     _ = numpy.asarray(x * 2)
     assert np.stats().gathers == before + 1
+    before = np.stats().gathers
+    assert float(x.sum()) == float(x.copy().sum())  # each device has such a value
+    _ = numpy.asarray(x.sum(axis=0))
+    assert np.stats().gathers == before

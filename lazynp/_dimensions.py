@@ -13,7 +13,7 @@ from lazynp._array import Array, Scalar, new_scalar
 from lazynp._avals import aval_of
 from lazynp._errors import of_these_sizes
 from lazynp._extents import may_be_equal
-from lazynp._facts import note
+from lazynp._facts import not_negative, note
 from lazynp._integer_forms import FORMS, TAKING, integer_form as integer_form, taken_from_array
 from lazynp._intervals import interval, sizes_around
 from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node, is_tracer
@@ -88,6 +88,22 @@ def require(size: Dim, error: Callable[[Any], BaseException], told: Any) -> None
 def in_body(error: Callable[[Any], BaseException]) -> Callable[[Any], BaseException]:
     """The error of a size in a branch or loop, which a call may not come to."""
     return lambda told: of_these_sizes(error(told))
+
+
+def note_length(size: Dim) -> None:
+    """The size of an axis of a new array: a call where it is negative raises an error, also if
+    nobody uses the array. Branches and loops are left out, because a call may not come to them, and
+    sizes that the data decide.
+    """
+    recorder: Any = local.recorder
+    if type(size) is not Size or not isinstance(recorder, StagingRecorder):
+        return
+    if recorder.sizes is None or isinstance(recorder.outer, StagingRecorder):
+        return
+    inputs = {*map(id, recorder.inputs)}
+    if all(a.place is not None and id(a.place._node) in inputs for a in size.variables()):
+        require(size, lambda _: ValueError("negative dimensions are not allowed"), size)
+        not_negative(size)
 
 
 def require_all(sizes: Iterable[Dim], error: Callable[[Any], BaseException], told: Any) -> None:

@@ -38,10 +38,19 @@ def note(what: object, found: bool) -> None:
         atom.facts += ((what, found),)
     name = name if found else _OPPOSITES[name]
     low, high = _beside_zero(difference) if name == "not_equal" else _ENDS[name]
-    for atom in sorted(difference.atoms(), key=lambda a: -a.order):
-        count = difference.terms.get((atom,), 0)
-        if count and not any(atom in m and len(m) > 1 for m in difference.terms):
-            if _bind(atom, count, difference - Size({(atom,): count}), low, high):
+    _narrow(difference, low, high)
+
+
+def not_negative(size: Size) -> None:
+    """Note that every call in which this is negative raises an error."""
+    _narrow(size, 0, None)
+
+
+def _narrow(size: Size, low: Dim | None, high: Dim | None) -> None:
+    for atom in sorted(size.atoms(), key=lambda a: -a.order):
+        count = size.terms.get((atom,), 0)
+        if count and not any(atom in m and len(m) > 1 for m in size.terms):
+            if _bind(atom, count, size - Size({(atom,): count}), low, high):
                 break
 
 

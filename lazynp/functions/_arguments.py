@@ -12,7 +12,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._avals import Shape, native
 from lazynp._devices import find
-from lazynp._dimensions import as_operand, length_of
+from lazynp._dimensions import as_operand, length_of, note_length
 from lazynp._extents import known_empty
 from lazynp._flush import host_value
 from lazynp._node import leaf
@@ -70,6 +70,9 @@ def shape_argument(shape: Any) -> Shape:
         raise ValueError(
             f"maximum supported dimension for an ndarray is currently 64, found {len(dims)}"
         )
+    if sized(dims):
+        for n in dims:
+            note_length(n)
     return dims
 
 

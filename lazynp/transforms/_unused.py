@@ -13,9 +13,10 @@ from lazynp._avals import Aval, SizedAval, aval_of
 from lazynp._dataclass import dataclass
 from lazynp._extents import mapped
 from lazynp._form import depth_first
-from lazynp._node import OP, VALUE, Node, Op
+from lazynp._node import ARGS, OP, VALUE, Node, Op
 from lazynp._recorder import StagingRecorder
 from lazynp._sizes import Atom, Size, bounds
+from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._sizing import DECIDED, Values, atoms_of, numbered
 
 
@@ -51,29 +52,46 @@ def unused(recorder: StagingRecorder, roots: Sequence[Node]) -> list[Unused]:
     for root in roots:
         if id(root) not in needed and root[OP] is not None:
             depth_first(root, needed, [])
-    found = []
+    given, found = _given(recorder), []
     for node in recorder.pending:
         op = node[OP]
         if op is not None and op.sized and node[VALUE] is None and id(node) not in needed:
-            if _may_fail(op):
+            if _may_fail(op, given):
                 atoms: set[Atom] = set()
                 atoms_of((*[a.shape for a in op.explicit], *op.params.values()), atoms)
                 found.append(Unused(op, frozenset(atoms)))
     return found
 
 
-def _may_fail(op: Op) -> bool:
+def _given(recorder: StagingRecorder) -> set[Atom]:
+    """Sizes that are integers among the arguments, or elements of arguments."""
+    inputs = {*map(id, recorder.inputs)}
+    made = [] if recorder.sizes is None else recorder.sizes.made
+    return {a for a in made if _is_given(a.place._node, inputs)}
+
+
+def _is_given(node: Node, inputs: set[int]) -> bool:
+    while id(node) not in inputs:
+        op, args = node[OP], node[ARGS]
+        if op is None or op.primitive not in (elementwise.convert, shaping.slice):
+            return False
+        node = args[0]
+    return True
+
+
+def _may_fail(op: Op, given: set[Atom]) -> bool:
+    """given: they count as not negative where they became a size, but a call may have others."""
     primitive = op.primitive
     if primitive.kind in ("call", "host", "project"):
         return False
     outs = op.aval if primitive.multiple_results else (op.aval,)
-    if any(_may_be_negative(n) for a in outs for n in a.shape):
+    if any(_may_be_negative(n, given) for a in outs for n in a.shape):
         return True
     return primitive.kind != "elementwise" and primitive.name not in DECIDED
 
 
-def _may_be_negative(n: Any) -> bool:
+def _may_be_negative(n: Any, given: set[Atom]) -> bool:
     if type(n) is not Size:
         return False
     low = bounds(n)[0]
-    return low is None or low < 0
+    return low is None or low < 0 or not given.isdisjoint(n.atoms())

@@ -152,3 +152,73 @@ def test_nothing_is_abstracted(axes: Any) -> None:
     assert jitted(np.ones((2, 2))).sum() == 8.0
     jitted(np.ones((3, 2)))
     assert jitted._cache_size() == 2
+
+
+DROPPED: list[Any] = [
+    lambda np, n: np.ones(n),
+    lambda np, n: np.empty((2, n)) * 2,
+    lambda np, n: np.full(n, 3).sum(),
+    lambda np, n: np.zeros(n - 1),
+    lambda np, n: np.ones(np.array([n, 2])),
+]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32"])
+@pytest.mark.parametrize("form", DROPPED)
+def test_negative_where_nothing_uses_the_array(form: Any, dtype: str) -> None:
+    def function(np: Any, n: Any) -> Any:
+        form(np, n)
+        return n + 1
+
+    jitted = np.jit(lambda n: function(np, n))
+    for n in (3, -1, 1, -2):
+        try:
+            want = function(numpy, n)
+        except ValueError as error:
+            with pytest.raises(ValueError, match=str(error)):
+                jitted(np.array(n, dtype))
+        else:
+            assert jitted(np.array(n, dtype)) == want
+
+
+def _steps(np: Any, x: Any) -> Any:
+    y = np.zeros(x.shape[0] - 2)
+    y[:] = x[2:] - x[:-2]
+    return y
+
+
+CREATED: list[Any] = [
+    lambda np, x: np.ones(x.shape[0] - 1) + x[1:],
+    lambda np, x: np.zeros((x.shape[0] - 1, 2)) + x[:-1, None],
+    lambda np, x: np.full(x.shape[0] - 3, 2.0) * np.diff(x, n=3),
+    _steps,
+]
+
+
+@pytest.mark.parametrize("function", CREATED)
+def test_the_size_of_a_new_array_is_not_negative(function: Any) -> None:
+    """So `maximum(n - 1, 0)` is n - 1 behind `ones(n - 1)`; other calls raise NumPy's error."""
+    jitted = np.jit(lambda x: function(np, x), abstracted_axes={0: "n"})
+    for n in (4, 0, 3, 1, 2, 7):
+        x = numpy.arange(n * 1.0)
+        try:
+            want = function(numpy, x)
+        except ValueError as error:
+            with pytest.raises(ValueError, match=str(error)):
+                jitted(x)
+        else:
+            numpy.testing.assert_array_equal(jitted(x), want)
+    assert jitted._cache_size() == 1
+
+
+def test_what_a_branch_creates_says_nothing_of_other_calls() -> None:
+    def function(p: Any, x: Any) -> Any:
+        if p:
+            return (np.ones(x.shape[0] - 1) * 2).sum()
+        return x.sum() + x[1:].shape[0]
+
+    jitted = np.jit(function, abstracted_axes=({}, {0: "n"}))
+    assert [float(jitted(False, numpy.ones(n))) for n in (3, 0, 1)] == [5, 0, 1]
+    assert [float(jitted(True, numpy.ones(n))) for n in (3, 1)] == [4, 0]
+    with pytest.raises(ValueError, match="negative dimensions"):
+        jitted(True, numpy.ones(0))

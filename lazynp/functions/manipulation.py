@@ -15,7 +15,7 @@ import numpy as np
 from lazynp._array import Array, Scalar, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES, native
 from lazynp._dimensions import as_operand, is_unsized, length_of, table
-from lazynp._extents import known_empty
+from lazynp._extents import known_empty, may_be_equal
 from lazynp._node import VALUE
 from lazynp._overrides import check
 from lazynp._sizes import Size, is_size, largest, sized
@@ -185,16 +185,29 @@ def _repeated_by_sizes(x: Array, repeats: Any, axis: int) -> Array | None:
     times = length_of(repeats) if is_size(repeats) or isinstance(repeats, Array) else None
     if is_size(times):
         return _each_repeated(x, times, axis)
+    if isinstance(repeats, (list, tuple)) and table() is not None:
+        repeats = as_array(repeats)
     counts = repeats if isinstance(repeats, Array) and repeats.ndim else None
     if counts is None or counts.dtype.kind not in "biu" or knowable(counts._read()):
         return None
+    if counts.ndim == 1 and type(counts.aval.size) is int and counts.aval.size == 1:  # for all
+        times = length_of(reshaped(cast(counts, np.int64), ()))
+        return None if times is None else _each_repeated(x, times, axis)
     total = length_of(reduction.reduce_sum(plain(cast(counts, np.int64)), axes=(0,)))
     return None if total is None else _repeated_to(x, repeats, axis, total)
 
 
 def _repeated_to(x: Array, repeats: Any, axis: int, total: Any) -> Array:
-    n = x.shape[axis]
-    counts = broadcast(as_array(repeats), (n,))
+    n, counts = x.shape[axis], as_array(repeats)
+    if (
+        counts.ndim == 1
+        and not may_be_equal(counts.aval.size, 1)
+        and not may_be_equal(counts.aval.size, n)
+    ):
+        raise ValueError(
+            f"operands could not be broadcast together with shape ({n},) ({counts.size},)"
+        )
+    counts = broadcast(counts, (n,))
     refuse(
         apply(elementwise.less, counts, 0), ValueError, "repeats may not contain negative values."
     )

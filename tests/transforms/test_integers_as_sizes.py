@@ -222,3 +222,38 @@ def test_what_a_branch_creates_says_nothing_of_other_calls() -> None:
     assert [float(jitted(True, numpy.ones(n))) for n in (3, 1)] == [4, 0]
     with pytest.raises(ValueError, match="negative dimensions"):
         jitted(True, numpy.ones(0))
+
+
+REPEATED: list[Any] = [
+    lambda np, n: np.repeat(np.arange(3), [n, 1, n]),
+    lambda np, n: np.repeat(np.arange(3), [n]),
+    lambda np, n: np.repeat(np.arange(3), np.array([n])),
+    lambda np, n: np.repeat(np.ones((2, 2)), (n, 2), axis=1),
+    lambda np, n: np.repeat(np.arange(n), [2]),
+    lambda np, n: np.repeat(np.arange(3), np.array([n, n, 2])[1:2]),
+    lambda np, n: np.repeat(np.arange(3), np.array([n, 1])),
+]
+
+
+@pytest.mark.parametrize("function", REPEATED)
+def test_repeats_by_an_array_of_integers(function: Any) -> None:
+    """One of them is for all elements."""
+    jitted = np.jit(lambda n: function(np, n))
+    for n in (2, 0, 1, 3, -1):
+        try:
+            want = function(numpy, n)
+        except ValueError as error:
+            kind = "negative" if "negative" in str(error) else "could not be broadcast"
+            with pytest.raises(ValueError, match=kind):
+                jitted(n)
+        else:
+            numpy.testing.assert_array_equal(jitted(n), want)
+
+
+def test_repeats_by_an_argument_of_one_element() -> None:
+    jitted = np.jit(lambda x, c: np.repeat(x, c), abstracted_axes=({0: "n"}, {}))
+    for n, c in ((3, 2), (1, 0), (0, 3), (4, 1)):
+        x = numpy.arange(n)
+        want = numpy.repeat(x, [c])
+        numpy.testing.assert_array_equal(jitted(x, numpy.array([c])), want)
+    assert jitted._cache_size() == 1

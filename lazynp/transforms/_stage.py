@@ -15,7 +15,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
 from lazynp._dataclass import dataclass
-from lazynp._dimensions import Table, length_of
+from lazynp._dimensions import Table, as_number, length_of
 from lazynp._flush import host_value
 from lazynp._intervals import Interval
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var, with_sizes
@@ -275,13 +275,9 @@ def make_jaxpr(
 
 
 def trace_call(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    what: str,
-    static: tuple[int, ...] = (),
-    axes: Any = None,
-) -> tuple[Program, Flat]:
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], what: str,
+    static: tuple[int, ...] = (), axes: Any = None,
+) -> tuple[Program, Flat]:  # fmt: skip
     """Stage a call; static arguments (by number) are passed as they are."""
     places = {n % len(args) for n in static} if args else set()
     dynamic = tuple(x for i, x in enumerate(args) if i not in places)
@@ -311,7 +307,11 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _shapes(program: Program, flat: Flat) -> Any:
-    shapes = [t for t, explicit in program.jaxpr.out_type if explicit]
+    if program.jaxpr.explicit:
+        shapes = [t for t, explicit in program.jaxpr.out_type if explicit]
+    else:  # sizes are those of an outer function, where they are numbers
+        avals = [x.aval for x in program.jaxpr.outputs]
+        shapes = [ShapeDtype(tuple(map(as_number, a.shape)), a.dtype) for a in avals]
     return tree_unflatten(flat.tree, shapes[: flat.count])
 
 

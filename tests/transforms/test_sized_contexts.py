@@ -248,3 +248,18 @@ def test_examples(text: str) -> None:
         want = outcome(lambda xs=xs: numpy.stack([numpy.asarray(f(numpy, x)) for x in xs]))
         for g in mapped:
             agree(outcome(lambda g=g, xs=xs: g(xs)), want, f"{n}", exact=False)
+
+
+def test_shapes_within_a_function_of_sizes_are_its_numbers() -> None:
+    def function(x: Any) -> Any:
+        found = np.eval_shape(lambda y: {"a": y * x[1:], "b": y[:, None] + x}, x[1:])
+        a, b = (np.zeros(found[k].shape, found[k].dtype) for k in "ab")
+        return a + x[1:], b + x
+
+    jitted = np.jit(function, abstracted_axes=N)
+    for n in SIZES[:5]:
+        x = vector(n)
+        a, b = jitted(x)
+        numpy.testing.assert_array_equal(a, x[1:])
+        numpy.testing.assert_array_equal(b, numpy.zeros((max(n - 1, 0), 1)) + x)
+    assert jitted._cache_size() == 1

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 F = TypeVar("F")
 
-_INTERFACE = 41  # the version of the interface that was built: see the end of the C source
+_INTERFACE = 42  # the version of the interface that was built: see the end of the C source
 
 fastpath: Any = None
 if os.environ.get("LAZYNP_PURE_PYTHON", "0") in ("", "0"):

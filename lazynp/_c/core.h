@@ -138,6 +138,7 @@ typedef struct {
     int depth;       /* number of Python frames from the caller's up to the user's, at least 1 */
     int swap;        /* the operands are in reverse order */
     int records;     /* the call is one operation, which C may record */
+    int powers;      /* x ** y: constant exponents make other operations; 2: the function */
     int arrays_only; /* new kinds of operands must be arrays; the result drops their order. For `whole`:
                         a method of an array */
     int creates;     /* it makes an array; its arguments need not be arrays; 2: of as many elements as

@@ -402,24 +402,41 @@ static PyObject *recorded_again(PyObject *function, PyObject *const *xs, int dep
     return new;
 }
 
-/* The primitive of a front, and its parameters, for operands some of which carry a tangent; both
-   borrowed. 0: Python must find them. */
-static int operation_of(Front *front, const Operand *them, PyObject **primitive, PyObject **params)
+/* What the table of a front holds for operands some of which carry a tangent, borrowed: for two
+   arrays by their types, for a power by the type of the base and the exponent. NULL: nothing. */
+static PyObject *entry_of_traced(Front *front, const Operand *them, PyObject *exponent)
 {
+    PyObject *types[2] = {type_behind(them[0].operand), exponent};
+    if (!exponent)
+        types[1] = type_behind(them[1].operand);
+    PyObject *key = !types[0] || !types[1] ? NULL
+                    : exponent ? PyTuple_Pack(3, types[0], (PyObject *)Py_TYPE(exponent), exponent)
+                               : PyTuple_Pack(2, types[0], types[1]);
+    PyObject *entry = key ? PyDict_GetItemWithError(front->entries, key) : NULL;
+    Py_XDECREF(key);
+    return entry;
+}
+
+/* The primitive of a front, and its parameters, for operands some of which carry a tangent; both
+   borrowed. How many of the operands it takes; 0: Python must find them. */
+static Py_ssize_t operation_of(Front *front, const Operand *them, Py_ssize_t n,
+                               PyObject **primitive, PyObject **params)
+{
+    PyObject *exponent = front->powers && !front->swap ? them[1].operand : NULL;
+    exponent = exponent && is_python_number(exponent) ? exponent : NULL;
     *primitive = front->second;
     *params = NULL;
-    if (!front->arrays_only)
-        return front->second != Py_None;
-    PyObject *types[2] = {type_behind(them[0].operand), type_behind(them[1].operand)};
-    PyObject *key = types[0] && types[1] ? PyTuple_Pack(2, types[0], types[1]) : NULL;
-    PyObject *entry = key ? PyDict_GetItemWithError(front->entries, key) : NULL;
+    if (!front->arrays_only && !exponent)
+        return front->second != Py_None ? n : 0;
+    PyObject *entry = entry_of_traced(front, them, exponent);
     PyObject *op = entry ? OF(entry, Entry, op) : NULL;
-    Py_XDECREF(key);
     if (!op || Py_TYPE(op) != (PyTypeObject *)the.Op || !PyDict_CheckExact(OF(op, Op, params)))
         return 0;
     *primitive = OF(op, Op, primitive);
     *params = OF(op, Op, params); /* the table keeps the op */
-    return 1;
+    if (!PyDict_GET_SIZE(*params))
+        *params = NULL;
+    return PyTuple_GET_SIZE(OF(op, Op, explicit));
 }
 
 /* Whether these are all numbers of Python's, of which NumPy's functions make NumPy's numbers. */
@@ -443,8 +460,8 @@ static PyObject *with_tangent(Front *front, PyObject *const *xs, const Operand *
     for (Py_ssize_t i = 0; i < n && tangents.rules; i++)
         if (them[i].operand && PyList_CheckExact(them[i].operand) && tracer_in(them[i].operand))
             outer = TANGENT(tracer_in(them[i].operand), JVPTracer, trace);
-    if (!outer || !operation_of(front, them, &primitive, &params) ||
-        (front->creates && are_all_weak(them, n)))
+    if (!outer || !(n = operation_of(front, them, n, &primitive, &params)) ||
+        ((front->creates || front->powers == 2) && are_all_weak(them, n)))
         return NULL;
     Py_INCREF(outer);
     operands = operands_of(xs, them, n); /* holds them from here on */

@@ -211,6 +211,7 @@ static const struct {
     {"operands", offsetof(Front, operands)}, {"depth", offsetof(Front, depth)},
     {"swap", offsetof(Front, swap)},         {"records", offsetof(Front, records)},
     {"creates", offsetof(Front, creates)},   {"arrays_only", offsetof(Front, arrays_only)},
+    {"powers", offsetof(Front, powers)},
     {"contiguous", offsetof(Front, contiguous)},
     {"anytime", offsetof(Front, anytime)},   {"lengths", offsetof(Front, lengths)},
     {"itself", offsetof(Front, itself)},     {"raw", offsetof(Front, raw)},
@@ -584,7 +585,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 41) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 42) < 0)
         Py_CLEAR(module);
     return module;
 }

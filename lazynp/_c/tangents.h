@@ -140,10 +140,16 @@ static PyObject *kinds_of(PyObject *primitive, PyObject *params, const Part *par
 /* The leaf of a Python scalar, as `scalar_leaf`, new. NULL: forward, or an error. */
 static PyObject *leaf_of_number(PyObject *value, PyObject *dtype)
 {
-    double real = PyFloat_CheckExact(value) ? PyFloat_AS_DOUBLE(value) : 0.0;
-    if (!(real < 0.0 || real > 0.0) && !PyLong_CheckExact(value))
-        return NULL; /* 0.0 equals -0.0, and nan equals nothing */
-    PyObject *key = PyTuple_Pack(3, (PyObject *)Py_TYPE(value), value, dtype), *found = NULL;
+    static PyObject *zeros[2]; /* as 0.0 equals -0.0: `_templates.scalar_leaf` */
+    double real = PyFloat_CheckExact(value) ? PyFloat_AS_DOUBLE(value) : 1.0;
+    int is_zero = real == 0.0, negative = is_zero && signbit(real) != 0;
+    if (real != real || !(PyFloat_CheckExact(value) || PyLong_CheckExact(value)))
+        return NULL;
+    if (is_zero && !zeros[negative] &&
+        !(zeros[negative] = PyUnicode_InternFromString(negative ? "-0.0" : "0.0")))
+        return NULL;
+    PyObject *found = NULL, *key = PyTuple_Pack(3, (PyObject *)Py_TYPE(value),
+                                                is_zero ? zeros[negative] : value, dtype);
     if (key)
         found = Py_XNewRef(PyDict_GetItemWithError(tangents.scalars, key));
     Py_XDECREF(key);
@@ -256,6 +262,15 @@ static void let_go(PyObject **values, Py_ssize_t size)
         Py_DECREF(values[--size]);
 }
 
+/* Whether the result carries a tangent; that of a comparison does not. */
+static int makes_tangent(PyObject *compact, int forward)
+{
+    if (forward)
+        return PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, TANGENT_AT)) >= 0;
+    return PyTuple_GET_ITEM(compact, MADE) != Py_None ||
+           PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, PASSES)) >= 0;
+}
+
 /* Run or record what the template does to these operands. The values, new, at all its places, and
  * how many there are: constants, operands, in forward mode their tangents, results. -1: forward, or
  * an error. */
@@ -299,7 +314,8 @@ static Py_ssize_t values_again(PyObject *compact, int forward, const Part *parts
             goto failed;
         values[size++] = new;
     }
-    if (!has_traced(known(values[PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, OUT))])))
+    PyObject *out = known(values[PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, OUT))]);
+    if (makes_tangent(compact, forward) && !has_traced(out))
         goto failed;
     for (Py_ssize_t i = first; i < size; i++)
         if (recorded >> (i - first) & 1 &&

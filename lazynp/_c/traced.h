@@ -97,19 +97,29 @@ end:
     return out;
 }
 
-/* What is stored, as an operand of a part of this shape and dtype, borrowed. NULL: Python checks it. */
+enum { ANY_FLOATS = 2048 }; /* ints up to this are numbers of every floating dtype */
+
+/* What is stored, as an operand of a part of this shape and dtype, new. NULL: Python checks it. */
 static PyObject *operand_of_store(PyObject *value, PyObject *dtype, PyObject *shape)
 {
     if (!PyArray_DescrCheck(dtype))
         return NULL;
+    long long whole;
     if (PyFloat_CheckExact(value))
-        return ((PyArray_Descr *)dtype)->kind == 'f' ? value : NULL;
+        return ((PyArray_Descr *)dtype)->kind == 'f' ? Py_NewRef(value) : NULL;
+    if (PyLong_CheckExact(value)) /* `_assigned.assigned_scalar` */
+        return ((PyArray_Descr *)dtype)->kind == 'f' && as_integer(value, &whole) &&
+                       -ANY_FLOATS <= whole && whole <= ANY_FLOATS
+                   ? PyFloat_FromDouble((double)whole)
+                   : NULL;
     PyObject *node = is_array(value) || is_scalar(value) ? node_of(value) : NULL;
     PyObject *aval = node ? type_behind(node) : NULL;
     if (!aval || OF(aval, Aval, dtype) != dtype || OF(aval, Aval, weak) != Py_False)
         return NULL;
     PyObject *its = OF(aval, Aval, shape);
-    return !PyTuple_GET_SIZE(its) || PyObject_RichCompareBool(its, shape, Py_EQ) == 1 ? node : NULL;
+    return !PyTuple_GET_SIZE(its) || PyObject_RichCompareBool(its, shape, Py_EQ) == 1
+               ? Py_NewRef(node)
+               : NULL;
 }
 
 /* A new version of an array's value with another part: its node, new. The caller holds `node` once.
@@ -156,7 +166,7 @@ static int traced_store(PyObject *self, PyObject *index, PyObject *value, PyObje
     params = step ? PyObject_GetAttr(step, the.params) : NULL;
     shape = params && PyDict_CheckExact(params) ? PyDict_GetItemString(params, "shape") : NULL;
     if (shape)
-        operand = Py_XNewRef(operand_of_store(value, OF(aval, Aval, dtype), shape));
+        operand = operand_of_store(value, OF(aval, Aval, dtype), shape);
     if (operand)
         new = traced_update(node, operand, step, value, now);
     if (new && OF(self, Array, _node) == node) { /* else, code that ran meanwhile has written it */

@@ -44,6 +44,7 @@ from lazynp._values import watched
 from lazynp.functions._fitting import check_narrowed
 from lazynp.functions._operands import numpys, operand_of, there_by_default
 from lazynp.functions._scalars import AVALS
+from lazynp.primitives.elementwise import power
 from lazynp.primitives.elementwise_factory import are_pythons_bools
 
 Slow = Callable[..., Any]
@@ -286,7 +287,10 @@ def done_first(
     square: what NumPy does for `x ** 2`, but not for `power(x, 2)`. swap: the exponent comes first.
     """
     entries = entries_of(function)
-    more = {} if square is None else {"method": square}
+    more: dict[str, Any] = {} if square is None else {"method": square}
+    is_power = function is np.power or square is not None
+    if is_power:
+        more |= {"primitive": power, "powers": 2 if square is None and not swap else 1}
 
     def call(x: Any, y: Any, modulus: Any = None) -> Any:
         if modulus is not None:  # `pow(x, y, z)`
@@ -296,7 +300,10 @@ def done_first(
             out = local.recorder.backend.attempt(at_once, *xs)
             if out is not None:
                 return out
-        return slow(x, y)
+        out = slow(x, y)
+        if is_power and not swap and (type(y) is int or type(y) is float) and not staged:
+            _note_exponent(entries, slow, x, y)
+        return out
 
     def at_once(x: Any, y: Any) -> Any:
         a, b = plain_operand(x), plain_operand(y)
@@ -309,6 +316,16 @@ def done_first(
     return in_front(
         "elementwise", call, function=function, entries=entries, operands=2, swap=swap, **more
     )
+
+
+def _note_exponent(entries: Entries, slow: Slow, x: Any, y: float) -> None:
+    """Note which operation a constant exponent makes of a traced base: C replays the next one."""
+    if type(x) is not NDArray and type(x) is not Scalar or not is_tracer(x._read()):
+        return
+    aval = aval_of_node(x._read())
+    key: Any = (aval, type(y), y)
+    if y == y and type(aval) is Aval and on_device(aval.dtype) and key not in entries:
+        entries.put(key, Entry()).op = _op_on(slow, (aval,), y)
 
 
 def powers_first(slow: Slow, reflected: bool) -> Slow:
@@ -408,15 +425,16 @@ def composed(
     )
 
 
-def _op_on(function: Callable[[Any, Any], Any], types: tuple[Aval, Aval]) -> Any:
+def _op_on(function: Callable[[Any, Any], Any], types: tuple[Aval, ...], *numbers: float) -> Any:
     """The one operation that a function of such operands records; False if it is not one."""
     with staging("a function of two arrays") as recorder:
         inputs = [recorder.input(aval) for aval in types]
-        out = function(*map(new_array, inputs))
+        out = function(*map(new_array, inputs), *numbers)
         node = out._node if isinstance(out, Array) else inputs[0]
-        if node[OP] is None or node[OP].host or len(node[ARGS]) != 2:
+        if node[OP] is None or node[OP].host or not len(types) <= len(node[ARGS]) <= 2:
             return False
-        return node[OP] if all(a is b for a, b in zip(node[ARGS], inputs)) else False
+        given = (*inputs, *numbers)
+        return node[OP] if all(a is b for a, b in zip(node[ARGS], given)) else False
 
 
 def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:

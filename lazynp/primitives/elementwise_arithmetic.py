@@ -423,7 +423,9 @@ def _integer_power_abstract(x: Aval, *, exponent: int) -> Aval:
 
 def _integer_power_reference(x: Any, *, exponent: int) -> Any:
     """The same multiplications as in the compiled program; NumPy's own for complex numbers."""
-    dtype = np.asarray(x).dtype
+    dtype = np.asarray(x).dtype if type(x) is float or type(x) is int else x.dtype
+    if exponent > 1 and dtype.char in "fd":
+        return _chain(x, exponent, np.multiply)
     x = np.asarray(x, e.F4 if dtype == e.F2 else dtype)
     if exponent == 0:
         return np.ones(x.shape, dtype)
@@ -459,7 +461,9 @@ def _lower_complex_power(b: Any, z: Any, exponent: int) -> Any:
 def _integer_power_jvp(g: Any, ans: Any, x: Any, *, exponent: int) -> Any:
     if exponent == 0:
         return None
-    return multiply_no_nan(g, multiply(exponent, integer_power(x, exponent=exponent - 1)))
+    is_cube = exponent == 3 and x.dtype.kind == "f"
+    slope = square(x) if is_cube else integer_power(x, exponent=exponent - 1)
+    return multiply_no_nan(g, multiply(exponent, slope))
 
 
 integer_power = enter(

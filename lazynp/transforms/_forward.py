@@ -12,8 +12,9 @@ from lazynp._array import Array
 from lazynp._avals import TracedAval, aval_of
 from lazynp._jaxpr import Rules
 from lazynp._node import AVAL, OP, Node, Op
+from lazynp._primitive import NOT_DIFFERENTIABLE
 from lazynp._recorder import inside_operation
-from lazynp._trace import check_bounds, staging
+from lazynp._trace import check_bounds, record, staging
 from lazynp.transforms._stack import Params, coerced, inferred
 from lazynp.transforms._templates import MOST_VALUES, Steps, Table, Unfit, known_by, scalar_leaf
 
@@ -54,6 +55,13 @@ class JVPTemplate:
 
 
 templates = Table()
+
+
+def is_flat(primitive: Rules) -> bool:
+    """Whether the result has no tangent, as that of a comparison: all there is to replay is the
+    operation.
+    """
+    return primitive.jvp is NOT_DIFFERENTIABLE and not primitive.multiple_results
 
 
 def replayed(
@@ -98,8 +106,12 @@ def _template(
             for p, a in zip(primals, op.explicit, strict=True)
         ]
         nodes = [None if t is None else recorder.input(known_by(t)) for t in tangents]
+        present = [n for n in nodes if n is not None]
         with inside_operation():
             try:
+                if is_flat(primitive):
+                    found = [(record(primitive, tuple(inputs), params), None)]
+                    return JVPTemplate(op, [*inputs, *present], recorder, found)
                 given, dots = explicit(inferred(primitive, inputs, params), inputs, nodes)
                 outs, outs_dot = rule(given, dots, **params)
                 if not primitive.multiple_results:
@@ -108,7 +120,6 @@ def _template(
                     (o._read(), None if t is None else t._read())
                     for o, t in zip(outs, outs_dot, strict=True)
                 ]
-                present = [n for n in nodes if n is not None]
                 return JVPTemplate(op, [*inputs, *present], recorder, found)
             except Unfit:
                 return None

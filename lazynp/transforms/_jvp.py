@@ -25,7 +25,7 @@ from lazynp._recorder import local
 from lazynp._trace import record, record_multiple
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
 from lazynp._values import knowable, seen_value
-from lazynp.transforms._forward import explicit, replayed
+from lazynp.transforms._forward import explicit, is_flat, replayed
 from lazynp.transforms._recipes import with_recipe
 from lazynp.transforms._stack import (
     Flat,
@@ -111,12 +111,13 @@ class JVPTrace(Trace):
 
     def process(self, primitive: Rules, operands: tuple[Any, ...], params: Params) -> Any:
         rule = primitive.jvp
-        if self.linear is not None and primitive.kind in KINDS and not isinstance(rule, Missing):
+        replays = primitive.kind in KINDS and (not isinstance(rule, Missing) or is_flat(primitive))
+        if self.linear is not None and replays:
             made = self.linear.from_template(self, primitive, operands, params)
             if made is not None:
                 return made
         primals, tangents = zip(*[self.split(o) for o in operands])
-        if self.linear is None and primitive.kind in KINDS and not isinstance(rule, Missing):
+        if self.linear is None and replays:
             found = replayed(primitive, primals, tangents, params)
             if found is not None:
                 nodes = tuple([self.joined(*pair) for pair in found])

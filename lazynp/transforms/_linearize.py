@@ -21,7 +21,7 @@ from lazynp._trace import interpreting, record, staging
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._backward import Linearized
 from lazynp.transforms._dependence import results_of
-from lazynp.transforms._forward import JVPTemplate, explicit, templates
+from lazynp.transforms._forward import JVPTemplate, explicit, is_flat, templates
 from lazynp.transforms._jvp import JVPTrace, JVPTracer, jvp_nodes
 from lazynp.transforms._stack import Params, coerced, inferred, running, zeros
 from lazynp.transforms._sums import fuses, is_small, is_written
@@ -207,6 +207,9 @@ def _rule_template(
             nodes = [None if t is None else tracer_node(t) for t in moving]
             rule = getattr(primitive, "linearize", None) or primitive.jvp
             try:
+                if is_flat(primitive):
+                    out = record(primitive, tuple(inputs), params)
+                    return RuleTemplate(op, inputs, recorder, (), (), [(out, None)])
                 given, dots = explicit(inferred(primitive, inputs, params), inputs, nodes)
                 outs, outs_dot = rule(given, dots, **params)
                 if not primitive.multiple_results:

@@ -130,9 +130,10 @@ class Table(Memo[Key, Any]):
 
 def scalar_leaf(value: Any, dtype: np.dtype[Any]) -> Node:
     """A Python scalar as a leaf; most are one of a few constants of the program."""
-    if value != value or not value and type(value) is not int:  # 0.0 equals -0.0
+    if value != value or type(value) is complex and not value:
         return leaf(cast_scalar(value, dtype))
-    key = type(value), value, dtype
+    is_zero = type(value) is float and not value  # 0.0 equals -0.0
+    key = type(value), repr(value) if is_zero else value, dtype
     found = scalars.get(key)
     return found or scalars.put(key, leaf(cast_scalar(value, dtype)))
 

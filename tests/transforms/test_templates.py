@@ -11,6 +11,7 @@ import pytest
 
 import lazynp as np
 from lazynp import grad, jvp, vjp
+from lazynp._fronts import BUILT
 from lazynp._node import VALUE, aval_of_node, escaped
 from lazynp.transforms import _backward, _jvp, _kept, _linearize
 from lazynp.transforms._tape import LinearTracer
@@ -120,6 +121,88 @@ def test_c_applies_a_template_as_python_does(monkeypatch: pytest.MonkeyPatch) ->
     numpy.testing.assert_array_equal(value, want)
     assert tape == items and len(items) > 25
     assert places == lines
+
+
+_OPERATIONS = (
+    [(f"** {k!r}", lambda x, k=k: x**k) for k in (0, 1, 2, 3, 4, 5, -1, -2, 0.5, 2.0, 1.5, -0.5)]
+    + [(f"power {k!r}", lambda x, k=k: np.power(x, k)) for k in (2, 3, 0.5, 2.0, 1.7)]
+    + [("2.0 **", lambda x: 2.0**x), ("** array", lambda x: x ** np.array(1.3))]
+    + [(">", lambda x: x * (x > 0.5)), ("== 1", lambda x: x * (x == 1))]
+    + [("all", lambda x: x * (x > 0).all()), ("isnan", lambda x: x * ~np.isnan(x))]
+    + [("floor", lambda x: x - np.floor(x)), ("number", lambda x: x if x.max() > 1 else -x)]
+)
+
+
+@pytest.mark.parametrize("f", [f for _, f in _OPERATIONS], ids=[name for name, _ in _OPERATIONS])
+def test_constant_exponents_and_flat_functions_run_in_c(f: Any, monkeypatch: Any) -> None:
+    """The same values and slopes as by the rules, and once it is warm, Python is not asked."""
+    if not BUILT:
+        pytest.skip("the C part is not there")
+    asked: list[str] = []
+    process = _jvp.JVPTrace.process
+
+    def counted(self: Any, primitive: Any, operands: Any, params: Any) -> Any:
+        asked.append(primitive.name)
+        return process(self, primitive, operands, params)
+
+    def pushed(g: Any) -> Any:
+        return lambda x, *more: jvp(lambda x: g(x, *more), (x,), (np.ones_like(x) * 0.7,))[1]
+
+    def looped(x: Any, rounds: int) -> Any:
+        for _ in range(rounds):
+            y = f(x)
+        return y.sum()
+
+    for x in (np.array([0.3, 0.7, 1.2]), np.float64(1.3), np.array([0.5, 1.0], "f4"), 1.25):
+        by_hand, want = [], []
+        with np.config(execution="adaptive", promotion=False), monkeypatch.context() as patch:
+            grad(looped)(x, 3)  # makes the templates
+            for transformed in (grad, pushed):
+                transformed(looped)(x, 3)
+                by_hand.append(numpy.asarray(transformed(looped)(x, 3)))
+            patch.setattr(_jvp.JVPTrace, "process", counted)
+            for _ in range(40):
+                asked.clear()
+                grad(looped)(x, 23)
+            many = len(asked)
+            untemplated(patch)
+            patch.setattr(_linearize, "_replayed", lambda *a: None)
+            want = [numpy.asarray(t(lambda x: f(x).sum())(x)) for t in (grad, pushed)]
+        assert many <= 4 or type(x) is float, asked  # NumPy's functions make other numbers of these
+        for g, w in zip(by_hand, want, strict=True):
+            assert g.dtype == w.dtype
+            numpy.testing.assert_array_equal(g, w)
+
+
+def test_numbers_are_stored_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ints and zeros, as at the edges of a grid: with NumPy's signs of zero, and without Python."""
+    if not BUILT:
+        pytest.skip("the C part is not there")
+    asked: list[str] = []
+
+    def stored(np: Any, x: Any, rounds: int) -> Any:
+        for _ in range(rounds):
+            y = x * 1.0
+            y[0, :], y[:, 0], y[-1], y[1, 1] = 0, -0.0, 2, 0.0
+            y[1:, -1] = 1
+        return y + np.copysign(1.0, y)
+
+    x = numpy.arange(1.0, 13.0).reshape(3, 4)
+    with np.config(execution="adaptive", promotion=False):
+        value, pull = vjp(lambda x: stored(np, x, 3), np.array(x))
+        for _ in range(20):
+            grad(lambda x: stored(np, x, 20).sum())(np.array(x))
+        process = _jvp.JVPTrace.process
+        monkeypatch.setattr(
+            _jvp.JVPTrace, "process", lambda *a: (asked.append(a[1].name), process(*a))[1]
+        )
+        slope = grad(lambda x: stored(np, x, 20).sum())(np.array(x))
+    assert asked.count("update_slice") <= 22  # the first store into each array: it is noted
+    numpy.testing.assert_array_equal(value, stored(numpy, x, 1))
+    want = numpy.zeros((3, 4))
+    want[1, 2] = 1.0
+    numpy.testing.assert_array_equal(slope, want)
+    numpy.testing.assert_array_equal(pull(np.ones((3, 4)))[0], want)
 
 
 def test_a_line_of_the_user_is_the_place_of_what_c_applies() -> None:

@@ -58,6 +58,7 @@ from lazynp.functions._moving import index_step, moves, moving_step, same_slice,
 from lazynp.functions._one_element import element_of, element_there
 from lazynp.functions._operands import cast
 from lazynp.functions._parts import chosen_part, part, store_part
+from lazynp.functions._places import taken_at_once
 from lazynp.functions._refused import FAULTS, wrong_index
 from lazynp.functions._shuffled import refuse_shuffling
 from lazynp.functions._stores import (
@@ -186,7 +187,8 @@ def _get_other(self: Array, aval: Aval, index: Any) -> Any:
     if chosen is not None:
         return chosen
     if type(aval) is TracedAval or moves(index):
-        return _get_traced(self, aval, index)
+        got = taken_at_once(self, aval, index)
+        return _get_traced(self, aval, index) if got is None else got
     if aval.dtype.names is not None and is_field(index):
         return view(self, Field(index))
     index = normal(index)

@@ -285,3 +285,17 @@ def test_names() -> None:
 def test_old_modes_of_qr(mode: str, old: str) -> None:
     with pytest.warns(DeprecationWarning, match="deprecated"):
         L.qr(lazynp.eye(2), mode=old)
+
+
+def test_norms_of_real_numbers_record_what_they_need() -> None:
+    """No reshape of one axis, and no conjugate: a square, a sum or a product, and a root."""
+
+    def names(f: Any, x: Any) -> list[str]:
+        return [eqn.primitive.name for eqn in lazynp.make_jaxpr(f)(x).eqns]
+
+    row, table = lazynp.array([3.0, 4.0]), lazynp.array([[3.0, 4.0], [0.0, 0.0]])
+    assert names(lazynp.linalg.norm, row) == ["dot_general", "sqrt"]
+    by_rows = lambda x: lazynp.linalg.norm(x, axis=1)  # noqa: E731
+    assert names(by_rows, table) == ["square", "reduce_sum", "sqrt"]
+    slope = lazynp.grad(lambda x: by_rows(x).sum())(table)
+    np.testing.assert_allclose(slope, [[0.6, 0.8], [0.0, 0.0]], rtol=1e-15)

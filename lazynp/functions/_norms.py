@@ -61,7 +61,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> An
 
 def _euclidean(x: Array, keepdims: Any) -> Any:
     """The Euclidean norm of all elements."""
-    flat = reshape(x, -1)
+    flat = x if x.ndim == 1 else reshape(x, -1)
     if x.dtype.kind == "c":
         re, im = elementwise.real(plain(flat)), elementwise.imag(plain(flat))
         square = ufuncs.add(dot(re, re), dot(im, im))
@@ -72,6 +72,8 @@ def _euclidean(x: Array, keepdims: Any) -> Any:
 
 
 def _squares(x: Array) -> Any:
+    if x.dtype.kind == "f":
+        return ufuncs.square(x)
     return real(ufuncs.multiply(ufuncs.conjugate(x), x))
 
 

@@ -58,7 +58,7 @@ from lazynp.functions._moving import index_step, moves, moving_step, same_slice,
 from lazynp.functions._one_element import element_of, element_there
 from lazynp.functions._operands import cast
 from lazynp.functions._parts import chosen_part, part, store_part
-from lazynp.functions._places import taken_at_once
+from lazynp.functions._places import put_at_once, taken_at_once
 from lazynp.functions._refused import FAULTS, wrong_index
 from lazynp.functions._shuffled import refuse_shuffling
 from lazynp.functions._stores import (
@@ -370,8 +370,8 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
         finally:
             del wrong
     if step is None:
-        set_advanced(self, normal(index), value)
-        return None
+        done = put_at_once(self, aval, index, value)
+        return None if done else set_advanced(self, normal(index), value)
     if type(value) is NDArray and value._base is not None and _is_itself(self, step, value):
         return None
     op, operands = _store_op(node, aval, step, index, value)

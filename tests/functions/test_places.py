@@ -78,6 +78,57 @@ def test_places_that_are_there_are_taken_at_once(
         numpy.testing.assert_array_equal(g, w)
 
 
+VALUES: dict[str, Any] = {
+    "float": lambda np, shape: -7.5,
+    "zero": lambda np, shape: -0.0,
+    "int": lambda np, shape: 3,
+    "array": lambda np, shape: np.arange(1.0, numpy.prod(shape) + 1).reshape(shape),
+    "one for all": lambda np, shape: np.float64(2.5),
+    "broadcast": lambda np, shape: np.full(shape[-1:], 4.0),
+    "ints": lambda np, shape: np.ones(shape, int),
+    "large int": lambda np, shape: 2**60 + 1,
+    "too many": lambda np, shape: np.ones((*shape, 2)),
+}
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("name", [*AT_ONCE, "negative", "a mask", "beyond", "with a slice"])
+def test_stores_at_such_places(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the general way and NumPy have them: values, slopes by both operands, and errors."""
+    index, v = (AT_ONCE | OTHERWISE)[name], VALUES[value]
+    table = numpy.arange(12.0).reshape(3, 4)
+    shape = (2, 4) if name == "beyond" else table[index(numpy)].shape
+    general, asked = _getset.set_advanced, []
+
+    def stored(np: Any, x: Any, t: Any) -> Any:
+        y, what = x * 1.0, v(np, shape)
+        y[index(np)] = what * t if np is not numpy and "array" in value else what
+        return y * y
+
+    def outcome() -> Any:
+        try:
+            out, pull = np.vjp(lambda x, t: stored(np, x, t), np.array(table), np.float64(1.0))
+        except (IndexError, ValueError) as error:
+            return f"{type(error)} {error}"
+        return [out, *pull(np.array(table + 1.0))]
+
+    monkeypatch.setattr(_getset, "set_advanced", lambda *a: (asked.append(0), general(*a))[1])
+    with np.config(promotion=False):
+        got = outcome()
+        if name in AT_ONCE and value in ("float", "zero", "int", "array"):
+            assert not asked
+        monkeypatch.setattr(_getset, "put_at_once", lambda *a: False)
+        want = outcome()
+    if type(want) is str:
+        assert got == want
+        with pytest.raises((IndexError, ValueError)):
+            stored(numpy, table, 1.0)
+        return
+    numpy.testing.assert_array_equal(got[0], stored(numpy, table, 1.0))
+    for g, w in zip(got, want, strict=True):
+        numpy.testing.assert_array_equal(g, w)
+
+
 def test_places_are_those_of_the_call() -> None:
     """An index array that is written later has been read."""
     i, j = numpy.array([0, 2]), np.array([0, 2])

@@ -22,8 +22,7 @@ from typing import Any, NoReturn
 
 from lazynp._config import config
 from lazynp._script import Report, install
-
-_HERE = os.path.dirname(os.path.abspath(__file__))
+from lazynp._tracebacks import remove_ours
 
 
 def _usage(message: str) -> NoReturn:
@@ -101,37 +100,10 @@ def _run(how: str, args: list[str]) -> None:
         exec(compile(code, file or "<stdin>", "exec"), _main_module(file))
 
 
-def _own(frame: types.FrameType) -> bool:
-    return os.path.abspath(frame.f_code.co_filename).startswith(_HERE + os.sep)
-
-
-def _without_ours(error: BaseException | None, done: set[int]) -> None:
-    """Remove our frames from the tracebacks of this exception and of the exceptions behind it.
-    NumPy's compiled code leaves no frames there either.
-    """
-    if error is None or id(error) in done:
-        return
-    done.add(id(error))
-    frames, trace = [], error.__traceback__
-    while trace is not None:
-        if not _own(trace.tb_frame):
-            frames.append(trace)
-        trace = trace.tb_next
-    kept = None
-    for t in reversed(frames):
-        kept = types.TracebackType(kept, t.tb_frame, t.tb_lasti, t.tb_lineno)
-    error.__traceback__ = kept
-    _without_ours(error.__cause__, done)
-    _without_ours(error.__context__, done)
-    behind = error.__context__
-    if behind is not None and behind.__traceback__ is None:  # only we caught it
-        error.__context__ = behind.__context__
-
-
 def _show(error: BaseException) -> None:
     """Print an uncaught exception as plain Python does."""
     if not config.debug:
-        _without_ours(error, set())
+        remove_ours(error)
     try:
         sys.stdout.flush()
         sys.excepthook(type(error), error, error.__traceback__)

@@ -54,6 +54,7 @@ def lazy() -> None:
     forget_loops()
     look_for_programs()
     make_room_in_tables()
+    show_every_frame()
 
 
 def let_compilers_end() -> None:
@@ -99,6 +100,13 @@ def make_room_in_tables() -> None:
     for table in list(memo._memos):
         if len(table) > 0.7 * table.bound:
             table.clear()
+
+
+def show_every_frame() -> None:
+    """Who looks at a failed test needs lazynp's frames."""
+    found = sys.modules.get("lazynp._tracebacks")
+    if found is not None:
+        found.everything = True  # type: ignore
 
 
 # What these files test does not depend on who runs what is recorded: rules and lowered text, which

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lazynp
 from lazynp._errors import Failure, InternalError, Model, Shown, nan_error
 
 CODE = compile("\n\nf()\n", "user.py", "exec")
@@ -84,3 +85,21 @@ def test_models_are_equal_if_their_exceptions_are() -> None:
     assert model("a", 1) == model("a", 1) and hash(model("a")) == hash(model("a"))
     assert model(1) != model(True) and model("a") != model("b")
     assert model([1], np.arange(3)) != model([1], np.arange(3))
+
+
+@pytest.mark.parametrize("name", [
+    "checkpoint", "grad", "jacfwd", "jacrev", "jit", "make_jaxpr", "value_and_grad", "vmap",
+])  # fmt: skip
+def test_what_is_no_function_is_refused_where_it_is_given(name: str) -> None:
+    with pytest.raises(TypeError, match=f"{name}: a callable is required, got 3"):
+        getattr(lazynp, name)(3)
+
+
+@pytest.mark.parametrize("body, what", [
+    (lambda i, x: (x, x), r"trees of one structure, got \* and \(\*, \*\)"),
+    (lambda i, x: lazynp.append(x, i), r"the same types, but leaf 0 is f64\[2\] and f64\[3\]"),
+])  # fmt: skip
+def test_the_value_of_a_fori_loop_is_named_as_the_user_knows_it(body: Any, what: str) -> None:
+    value = "the value and the value that the body returns"
+    with pytest.raises(TypeError, match=f"^fori_loop: {value} must (be|have) {what}$"):
+        lazynp.fori_loop(0, 3, body, lazynp.ones(2))

@@ -20,6 +20,7 @@ from lazynp._overrides import (
     settled,
     takes_ufuncs,
 )
+from lazynp._tracebacks import show_users
 from lazynp._tree import tree_flatten
 from lazynp.functions._by_class import (
     JOINING,
@@ -119,6 +120,7 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
             _name(error, function.__name__, reference.__name__)
             operand = next(_objects((*args, *kwargs.values())), None)
             if operand is None:
+                show_users(error)
                 raise
         if passes_for(operand, Array):
             return public(*_without_proxies(args), **_without_proxies(kwargs))

@@ -21,7 +21,7 @@ from lazynp.transforms._checks import discharge_call, unchecked
 from lazynp.transforms._jit import jit
 from lazynp.transforms._loops import while_call
 from lazynp.transforms._sized_loops import staged_body
-from lazynp.transforms._stack import name_of
+from lazynp.transforms._stack import check_callable, name_of
 from lazynp.transforms._stage import (
     batch_jaxpr,
     jvp_jaxpr,
@@ -244,6 +244,7 @@ def checkpoint(
         return lambda f: checkpoint(
             f, policy=policy, static_argnums=static_argnums, static_argnames=static_argnames
         )
+    check_callable("checkpoint", fun)
     numbers, names = places_and_names(
         fun, numbers_of(static_argnums), strings(static_argnames), of="checkpoint"
     )

@@ -22,6 +22,7 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._memo import cached
 from lazynp._node import aval_of_node
 from lazynp._primitive import Primitive, Undefined
+from lazynp._tracebacks import for_users
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._branches import (
@@ -309,6 +310,7 @@ cond_call = Primitive(
 _NO_OPERAND: Any = object()  # None is a valid operand
 
 
+@for_users
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any,
          operand: Any = _NO_OPERAND) -> Any:  # fmt: skip
     """`true_fun(*operands)` if pred, else `false_fun(*operands)`; both must return the same types.
@@ -333,6 +335,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     return _chosen("cond", index, [false_fun, true_fun], ["false_fun", "true_fun"], operands)
 
 
+@for_users
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any,
            operand: Any = _NO_OPERAND) -> Any:  # fmt: skip
     """`branches[index](*operands)`; an index out of range takes the nearest branch.

@@ -20,6 +20,7 @@ from lazynp.transforms._recipes import as_called, with_recipe
 from lazynp.transforms._stack import (
     Flat,
     argument_node,
+    check_callable,
     check_leaf,
     name_of,
     node_of,
@@ -43,6 +44,7 @@ def value_and_grad(
     with `holomorphic` it is df/dz.
     """
 
+    check_callable("value_and_grad", fun)
     argnums = _fixed(argnums, "value_and_grad")
     both = _both(fun, argnums, has_aux, holomorphic, allow_int)
     options = argnums, has_aux, holomorphic, allow_int
@@ -96,6 +98,7 @@ def grad(
     allow_int: bool = False,
 ) -> Callable[..., Any]:
     """The gradient of a function with one real scalar result; see `value_and_grad`."""
+    check_callable("grad", fun)
     argnums = _fixed(argnums, "grad")
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
@@ -205,6 +208,7 @@ def jacfwd(
     holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian, column by column: for each result, a tree of arguments (*out, *in)."""
+    check_callable("jacfwd", fun)
     argnums = _fixed(argnums, "jacfwd")
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
@@ -269,6 +273,7 @@ def jacrev(
     allow_int: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian, row by row: for each result, a tree of arguments (*out, *in)."""
+    check_callable("jacrev", fun)
     argnums = _fixed(argnums, "jacrev")
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:

@@ -23,6 +23,7 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
 from lazynp._recorder import elsewhere, local, user_position
 from lazynp._sizes import Size
+from lazynp._tracebacks import show_users
 from lazynp._tree import tree_flatten
 from lazynp._turns import my_turn
 from lazynp.transforms._ahead import Lowered
@@ -37,6 +38,7 @@ from lazynp.transforms._quick import PlacedQuick, Quick, front_calls, operands_o
 from lazynp.transforms._sized_runs import decided_by_data
 from lazynp.transforms._stack import (
     DISABLED,
+    check_callable,
     name_of,
 )
 from lazynp.transforms._static import (
@@ -153,12 +155,16 @@ class Jitted:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._arrangement is not None:
-            args, copied = self._arrangement.arguments(args, kwargs)
-            out = self._called(args, kwargs)
-            deliver(copied)
-            return out
-        return self._called(args, kwargs)
+        try:
+            if self._arrangement is not None:
+                args, copied = self._arrangement.arguments(args, kwargs)
+                out = self._called(args, kwargs)
+                deliver(copied)
+                return out
+            return self._called(args, kwargs)
+        except BaseException as error:
+            show_users(error)
+            raise
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if DISABLED or config.debug_nans:
@@ -487,8 +493,7 @@ def jit(
 
 
 def _check(fun: Any, loops: Any) -> None:
-    if not callable(fun):
-        raise TypeError(f"jit: a callable is required, got {fun!r}")
+    check_callable("jit", fun)
     if inspect.isgeneratorfunction(fun) or inspect.iscoroutinefunction(fun):
         raise TypeError(f"jit of {name_of(fun)}: generators and coroutines cannot be traced")
     if loops not in (None, *get_args(Loops)):

@@ -23,6 +23,7 @@ from lazynp._positions import user_frame
 from lazynp._primitive import NOT_DIFFERENTIABLE, Missing
 from lazynp._recorder import local
 from lazynp._trace import record, record_multiple
+from lazynp._tracebacks import for_users
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
 from lazynp._values import knowable, seen_value
 from lazynp.transforms._forward import explicit, is_flat, replayed
@@ -181,6 +182,7 @@ def jvp_nodes(
     return [p for p, _ in outs], [t for _, t in outs], like
 
 
+@for_users
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """`(f(*primals), tangents of the results)`; with `has_aux`, f returns `(out, aux)`.
 

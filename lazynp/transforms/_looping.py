@@ -19,6 +19,7 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
 from lazynp._recorder import user_position
 from lazynp._sizes import Dim, Size, largest
+from lazynp._tracebacks import for_users
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._branches import (
@@ -49,6 +50,7 @@ from lazynp.transforms._stage import (
 )
 
 
+@for_users
 def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *,
     preserve_dimensions: bool = True,
@@ -160,6 +162,7 @@ def _run_merged(merged: Merged, init: list[Array], count: Count | None) -> list[
     return list(outs[:n])
 
 
+@for_users
 def fori_loop(
     lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *,
     unroll: int | bool | None = None, preserve_dimensions: bool = True,
@@ -226,7 +229,10 @@ def stacked_loop(
     ranges = {0: between(low, high, lower, _if_any(upper, low) - 1)}
     length = largest(upper - lower, 0)
     start = scalar_of(lower) if type(lower) is Size else lower
-    (_, val), ys = scanned(step, (start, init_val), None, length, False, unroll, ranges, preserve)
+    carry = start, init_val
+    (_, val), ys = scanned(
+        step, carry, None, length, False, unroll, ranges, preserve, op="fori_loop"
+    )
     return val, ys
 
 

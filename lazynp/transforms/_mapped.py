@@ -10,7 +10,7 @@ from typing import Any
 from lazynp._recorder import local
 from lazynp.transforms._jit import jit
 from lazynp.transforms._recipes import with_recipe
-from lazynp.transforms._stack import DISABLED, name_of
+from lazynp.transforms._stack import DISABLED, check_callable, name_of
 from lazynp.transforms._vmap import Wording, mapping
 
 
@@ -33,6 +33,7 @@ def vmap(
     function begins again, traced as `jit` traces it: then both branches run, and each example takes
     what is its own.
     """
+    check_callable("vmap", fun)
     wording = Wording(f"vmap of {name_of(fun)}")
     options = in_axes, out_axes, axis_name, axis_size
     plain = mapping(wording, fun, *options, spmd_axis_name)

@@ -16,6 +16,7 @@ from lazynp._array import Array, new_array
 from lazynp._avals import Aval, aval_of
 from lazynp._node import Node, aval_of_node
 from lazynp._recorder import local
+from lazynp._tracebacks import for_users
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
 from lazynp.transforms._backward import Linearized
 from lazynp.transforms._jit import Jitted
@@ -42,6 +43,7 @@ def moving(nodes: Sequence[Node]) -> list[bool]:
     return [aval_of_node(n).dtype.kind in "fc" for n in nodes]
 
 
+@for_users
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """`(f(*primals), the linear function of tangents)`; the primals are computed once."""
     if local.level or local.recorder.staging:
@@ -49,6 +51,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     return _linearizing(fun, has_aux)(*primals)
 
 
+@for_users
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """`(f(*primals), a function from cotangents of the result to cotangents of the arguments)`.
 

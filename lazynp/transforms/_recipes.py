@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lazynp._recorder import local
+from lazynp._tracebacks import show_users
 
 
 class Recipe:
@@ -58,9 +59,13 @@ def with_recipe(
     recipe = Recipe(maker, function, options, places, values, recipe_of(through))
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        if through is not None or local.level or local.recorder.staging or not runners:
-            return plain(*args, **kwargs)
-        return runners[0](recipe, plain, args, kwargs)
+        try:
+            if through is not None or local.level or local.recorder.staging or not runners:
+                return plain(*args, **kwargs)
+            return runners[0](recipe, plain, args, kwargs)
+        except BaseException as error:
+            show_users(error)
+            raise
 
     name: Any = getattr(function, "__name__", None) or type(function).__name__
     called.__name__, called.__doc__ = name, getattr(function, "__doc__", None)

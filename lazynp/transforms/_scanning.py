@@ -12,6 +12,7 @@ from lazynp._extents import known_empty
 from lazynp._intervals import interval
 from lazynp._node import aval_of_node
 from lazynp._sizes import Dim, Size, is_size
+from lazynp._tracebacks import for_users
 from lazynp._tree import tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import shaping
 from lazynp.transforms._branches import (
@@ -35,6 +36,7 @@ from lazynp.transforms._stage import Ranges, run_jaxpr, stage_closed
 from lazynp.transforms._vmap import vmap
 
 
+@for_users
 def scan(
     f: Callable[[Any, Any], Any],
     init: Any,
@@ -66,9 +68,11 @@ def scanned(
     unroll: int | bool,
     ranges: Ranges,
     preserve: bool | None = None,
+    op: str = "scan",
 ) -> tuple[Any, Any]:
     """`scan`. ranges: those of leaves of the carry, if they are known. preserve: as
-    `preserve_dimensions`; None: the body has no sizes of its own.
+    `preserve_dimensions`; None: the body has no sizes of its own. op: what the user called;
+    "fori_loop" carries a counter before the user's value.
     """
     carry_leaves, carry_tree = tree_flatten(init)
     x_leaves, x_tree = tree_flatten(xs)
@@ -92,7 +96,7 @@ def scanned(
     }
     preserve = preserve if may_decide() else None
     body, given, classes, start = _staged_body(
-        f, structure, carry_leaves, start, slices, kinds, ranges, preserve, length
+        f, structure, carry_leaves, start, slices, kinds, ranges, preserve, length, op
     )
     flat = body.flat
     arrays = list(map(new_array, start))
@@ -181,6 +185,7 @@ def _staged_body(
     ranges: Ranges,
     preserve: bool | None,
     length: Dim,
+    op: str,
 ) -> tuple[Staged, list[Aval], Classes, list[Any]]:
     """Stage the body. Python numbers in the carry take the type that the body returns. Returns the
     types of the carry that it was staged for, and the classes of its sizes.
@@ -200,12 +205,17 @@ def _staged_body(
             avals = [aval_of(a.shape, n.dtype, n.weak) for a, n in zip(avals, new, strict=True)]
         elif not alike or not classes.changed(outs):
             break
-    same_types(
-        "scan",
-        ("the carry", structure[2][0], given),
-        ("the carry that the body returns", tree[2][0], classes.check("scan", outs)),
-    )
+    _check_carry(op, (structure[2][0], given), (tree[2][0], classes.check(op, outs)))
     return body.settled(), avals, classes, as_carried(start, avals)
+
+
+def _check_carry(op: str, before: tuple[Any, list[Aval]], after: tuple[Any, list[Aval]]) -> None:
+    """Raise TypeError that names what differs in the carry, as the user of `op` sees it."""
+    names = ("the carry", "the carry that the body returns")
+    if op == "fori_loop":
+        names = ("the value", "the value that the body returns")
+        before, after = ((tree[2][1], avals[1:]) for tree, avals in (before, after))
+    same_types(op, (names[0], *before), (names[1], *after))
 
 
 def _run(

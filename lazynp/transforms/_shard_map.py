@@ -18,7 +18,7 @@ from lazynp._shardings import Mesh, NamedSharding, PartitionSpec, current_mesh
 from lazynp._tree import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import shaping
 from lazynp.primitives.placing import put, target_of
-from lazynp.transforms._stack import name_of, node_of, result_handle
+from lazynp.transforms._stack import check_callable, name_of, node_of, result_handle
 from lazynp.transforms._vmap import Wording, mapping
 
 
@@ -44,8 +44,7 @@ def shard_map(
         return functools.partial(
             shard_map, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_vma
         )
-    if not callable(f):
-        raise TypeError(f"shard_map: a callable is required, got {f!r}")
+    check_callable("shard_map", f)
     what = f"shard_map of {name_of(f)}"
     ins = tuple(in_specs) if isinstance(in_specs, list) else in_specs
 

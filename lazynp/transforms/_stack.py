@@ -60,6 +60,11 @@ def at_once(*trees: Any) -> bool:
     return not any(is_interpreted(node_of(x)) for tree in trees for x in tree_flatten(tree)[0])
 
 
+def check_callable(op: str, function: Any) -> None:
+    if not callable(function):
+        raise TypeError(f"{op}: a callable is required, got {function!r}")
+
+
 def name_of(function: Any) -> str:
     return getattr(function, "__name__", None) or type(function).__name__
 

@@ -43,6 +43,7 @@ from lazynp.transforms._sizing import Own, numbered, rotated
 from lazynp.transforms._stack import (
     Flat,
     argument_node,
+    check_callable,
     check_leaf,
     in_native_order,
     kind_of,
@@ -261,6 +262,7 @@ def make_jaxpr(
     Arrays that f captures become inputs after the arguments. abstracted_axes: as for `jit`; the
     sizes are inputs before the arguments, and outputs before the results where they are new.
     """
+    check_callable("make_jaxpr", fun)
     axes = axes_argument(abstracted_axes, "make_jaxpr")
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
 

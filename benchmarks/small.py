@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from datetime import date
 from pathlib import Path
 from time import process_time
 from timeit import Timer
@@ -22,8 +23,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "small.md"
 HEAD = """\
 # Small operations
 
-Written by `python benchmarks/small.py --write`: microseconds of CPU time of NumPy and of lazynp,
-in loops, and their ratio, the largest first. `x` and `y` have 10 elements, `v` and `w` 3; `M` is a
+Written by `python benchmarks/small.py --write` on {date}: microseconds of CPU time of
+NumPy and of lazynp, in loops, and their ratio, the largest first. `x` and `y` have 10 elements, `v` and `w` 3; `M` is a
 view of shape (4, 3), `E` has shape (3, 3); `s` and `t` are elements of `x`, `z` is complex, `d0`
 has no axes; `numpy` is NumPy, `c` is one of its scalars.
 
@@ -330,4 +331,4 @@ if __name__ == "__main__":
     text = table(measured())
     print(text)
     if "--write" in sys.argv[1:]:
-        PAGE.write_text(HEAD + text, encoding="utf-8")
+        PAGE.write_text(HEAD.format(date=date.today()) + text, encoding="utf-8")

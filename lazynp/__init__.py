@@ -261,7 +261,10 @@ if _TYPE_CHECKING:  # what is loaded when it is asked for: see `__getattr__`
         while_loop as while_loop,
     )
 
-ndarray = _NDArray
+if _TYPE_CHECKING:
+    from numpy import ndarray as ndarray  # an annotation with it takes type arguments
+else:
+    ndarray = _NDArray
 block_until_ready = materialize  # JAX's name
 
 # these names belong to the transformations too, but depend on higher layers

@@ -10,7 +10,7 @@ import numpy as np
 # Results are Any: the shape decides between Array and Scalar, and no annotation can express that.
 
 
-class Declarations:
+class Declarations(np.ndarray[Any, np.dtype[Any]]):
     """The operators, methods and attributes of `numpy.ndarray`."""
 
     __hash__: Any

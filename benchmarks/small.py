@@ -24,9 +24,9 @@ HEAD = """\
 # Small operations
 
 Written by `python benchmarks/small.py --write` on {date}: microseconds of CPU time of
-NumPy and of lazynp, in loops, and their ratio, the largest first. `x` and `y` have 10 elements, `v` and `w` 3; `M` is a
-view of shape (4, 3), `E` has shape (3, 3); `s` and `t` are elements of `x`, `z` is complex, `d0`
-has no axes; `numpy` is NumPy, `c` is one of its scalars.
+NumPy and of lazynp, in loops, and their ratio, the largest first. `x` and `y` have 10 elements, `v`
+and `w` 3; `M` is a view of shape (4, 3), `E` has shape (3, 3); `s` and `t` are elements of `x`, `z`
+is complex, `d0` has no axes; `numpy` is NumPy, `c` is one of its scalars.
 
 """
 SETUP = """

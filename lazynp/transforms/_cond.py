@@ -317,6 +317,11 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
     If the chosen function writes its operands or arrays from outside in place, the writes take
     effect after the call. The results are new arrays, also where a function returns an operand.
+
+    >>> import lazynp as np
+    >>> x = np.array([-2.0, 3.0])
+    >>> np.cond(x.sum() > 0, lambda x: x * 10, lambda x: -x, x)
+    array([-20.,  30.])
     """
     if operand is not _NO_OPERAND:
         operands = (operand,)

@@ -41,7 +41,12 @@ def value_and_grad(
     """`(f(...), gradient)`; with `has_aux`, `((f(...), aux), gradient)`.
 
     The gradient of a real function of complex z = x + iy is df/dx - i df/dy, JAX's convention;
-    with `holomorphic` it is df/dz.
+    with `holomorphic` it is df/dz. The other arguments are those of `grad`.
+
+    >>> import lazynp as np
+    >>> value, gradient = np.value_and_grad(lambda x: (x**2).sum())(np.array([1.0, 2.0]))
+    >>> float(value), gradient
+    (5.0, array([2., 4.]))
     """
 
     check_callable("value_and_grad", fun)
@@ -97,7 +102,19 @@ def grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """The gradient of a function with one real scalar result; see `value_and_grad`."""
+    """The gradient of a function with one real scalar result; see `value_and_grad`.
+
+    argnums: the argument that is differentiated by, or several: then the gradients are a tuple. A
+    gradient has the structure, shapes and dtypes of its argument. TypeError for results that are no
+    real scalar, and for arguments of integers, unless `allow_int`: their gradients have dtype
+    float0. With `has_aux`, f returns `(value, aux)`, and the result is `(gradient, aux)`.
+
+    >>> import lazynp as np
+    >>> np.grad(lambda x: (x**2).sum())(np.array([1.0, 2.0]))
+    array([2., 4.])
+    >>> np.grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 3.0)
+    (np.float64(3.0), np.float64(2.0))
+    """
     check_callable("grad", fun)
     argnums = _fixed(argnums, "grad")
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
@@ -207,7 +224,17 @@ def jacfwd(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[..., Any]:
-    """The Jacobian, column by column: for each result, a tree of arguments (*out, *in)."""
+    """The Jacobian, column by column: for each result, a tree of arguments (*out, *in).
+
+    It costs about as many calls of f as the arguments have elements: for few inputs. `jacrev` costs
+    as many as the results have.
+
+    >>> import lazynp as np
+    >>> np.jacfwd(lambda x: np.stack([x[0] * x[1], x[1], x[0]]))(np.array([2.0, 3.0]))
+    array([[3., 2.],
+           [0., 1.],
+           [1., 0.]])
+    """
     check_callable("jacfwd", fun)
     argnums = _fixed(argnums, "jacfwd")
 
@@ -322,7 +349,13 @@ def hessian(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[..., Any]:
-    """The Jacobian of the gradient, forward over reverse."""
+    """The Jacobian of the gradient, forward over reverse: of shape (*in, *in) for one array.
+
+    >>> import lazynp as np
+    >>> np.hessian(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0]))
+    array([[6., 4.],
+           [4., 0.]])
+    """
     inner = jacrev(fun, argnums, has_aux, holomorphic)
     return jacfwd(inner, argnums, has_aux, holomorphic)
 

@@ -187,6 +187,12 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
     """`(f(*primals), tangents of the results)`; with `has_aux`, f returns `(out, aux)`.
 
     Tangents have the types of the primals; for an integer primal, None or float0 means zero.
+    `primals` and `tangents` are tuples or lists, one entry for each argument of f.
+
+    >>> import lazynp as np
+    >>> value, tangent = np.jvp(np.sin, (0.0,), (2.0,))
+    >>> float(value), float(tangent)
+    (0.0, 2.0)
     """
     if local.level or local.recorder.staging:
         return _jvp(fun, primals, tangents, has_aux)

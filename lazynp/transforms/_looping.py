@@ -60,6 +60,10 @@ def while_loop(
     In-place writes to val count if the body returns val; init_val stays as it is. while_loop
     supports forward mode and vmap. For reverse mode use scan, or fori_loop with int bounds.
     preserve_dimensions: see `fori_loop`. The condition may look at sizes.
+
+    >>> import lazynp as np
+    >>> float(np.while_loop(lambda x: x < 100, lambda x: x * x, 3.0))
+    6561.0
     """
     return looped(cond_fun, body_fun, init_val, preserve=bool(preserve_dimensions))
 
@@ -175,6 +179,10 @@ def fori_loop(
 
     preserve_dimensions: axes of init_val that have one traced size go on sharing one. False: each
     axis is carried for itself, and may change; in the body, no two are known to be equal.
+
+    >>> import lazynp as np
+    >>> float(np.fori_loop(0, 3, lambda i, total: total + i, 0.0))
+    3.0
     """
     for name, bound in (("lower", lower), ("upper", upper)):
         _check_bound(name, bound)

@@ -32,6 +32,12 @@ def vmap(
     Where a branch or a loop of Python's asks for a value that is another for each example, the
     function begins again, traced as `jit` traces it: then both branches run, and each example takes
     what is its own.
+
+    ValueError if mapped axes differ in size; writes to arguments are those of each example.
+
+    >>> import lazynp as np
+    >>> np.vmap(np.dot, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
+    array([3., 4.])
     """
     check_callable("vmap", fun)
     wording = Wording(f"vmap of {name_of(fun)}")

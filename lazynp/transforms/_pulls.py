@@ -57,6 +57,11 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
 
     The inner product is `sum(real(a * b))`, as in JAX, also for complex values. The cotangent of an
     integer argument has dtype float0.
+
+    >>> import lazynp as np
+    >>> value, pull = np.vjp(lambda x: x**2, np.array([1.0, 2.0]))
+    >>> pull(np.ones(2))
+    (array([2., 4.]),)
     """
     if local.level or local.recorder.staging:
         return _split(fun, primals, has_aux, True)

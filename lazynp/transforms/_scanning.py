@@ -54,7 +54,13 @@ def scan(
     on them, and init and xs stay as they are.
 
     One round of the compiled loop contains `unroll` steps (True: all steps, so no loop remains), in
-    both directions. preserve_dimensions: see `fori_loop`.
+    both directions. preserve_dimensions: see `fori_loop`. TypeError if the carry changes its
+    structure, a shape or a dtype.
+
+    >>> import lazynp as np
+    >>> last, sums = np.scan(lambda carry, x: (carry + x, carry + x), 0.0, np.array([1.0, 2.0]))
+    >>> float(last), sums
+    (3.0, array([1., 3.]))
     """
     return scanned(f, init, xs, length, reverse, unroll, {}, bool(preserve_dimensions))
 

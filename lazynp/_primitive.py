@@ -39,7 +39,6 @@ class Missing:
 
 NOT_DIFFERENTIABLE = Missing("its derivative is zero wherever it exists")
 NOT_LINEAR = Missing("not linear in any operand")
-DERIVED = Missing("derived from the other rules by the interpreter")
 
 
 def host_only(reason: str) -> Rule:

@@ -30,7 +30,7 @@ from lazynp._sizes import Size, bounds
 from lazynp._steps import INVALID_INDEX, Slice, basic_slice, expand_ellipsis
 from lazynp._strides import layout, named, order_of
 from lazynp._values import all_within, extent, knowable, without_repeats
-from lazynp.functions._assigned import assigned, tuple_text
+from lazynp.functions._assigned import assigned
 from lazynp.functions._checks import depth_of, traced
 from lazynp.functions._foreign import elements
 from lazynp.functions._limits import check_dimensions
@@ -42,7 +42,7 @@ from lazynp.functions._masks import (
     set_masked_view,
     set_selected,
 )
-from lazynp.functions._operands import as_array, broadcast, cast
+from lazynp.functions._operands import as_array, broadcast, cast, tuple_text
 from lazynp.functions._places import InBounds, count_true, known_places, places
 from lazynp.functions._refused import refused_as
 from lazynp.functions._selected import Selection, selection, store_selection

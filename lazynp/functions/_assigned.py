@@ -17,7 +17,7 @@ from lazynp._values import knowable, seen_value
 from lazynp.functions._fitting import check_stored
 from lazynp.functions._foreign import elements
 from lazynp.functions._nested import holds_lazy
-from lazynp.functions._operands import operand_of, warn_of_lost_imaginary_part
+from lazynp.functions._operands import operand_of, tuple_text, warn_of_lost_imaginary_part
 from lazynp.primitives import elementwise, shaping
 
 # these convert differently from arrays
@@ -177,7 +177,3 @@ def _check_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
             f"could not broadcast input array from shape {tuple_text(shape)} into shape "
             f"{shown([target])}"
         )
-
-
-def tuple_text(shape: tuple[int, ...]) -> str:
-    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"

@@ -125,7 +125,8 @@ def broadcast(x: Array, shape: tuple[int, ...]) -> Array:
     first = len(shape) - x.ndim
     if first < 0 or any(n not in (1, m) for n, m in zip(x.shape, shape[first:], strict=True)):
         raise ValueError(
-            f"could not broadcast input array from shape {_text(x.shape)} into shape {_text(shape)}"
+            f"could not broadcast input array from shape {tuple_text(x.shape)} into shape "
+            f"{tuple_text(shape)}"
         )
     return shaping.broadcast_in_dim(x, shape=shape, dims=tuple(range(first, len(shape))))
 
@@ -140,7 +141,8 @@ def broadcast_with(results: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[Any
     return tuple([broadcast(r, shape) if o is None else r for r, o in pairs])
 
 
-def _text(shape: tuple[int, ...]) -> str:
+def tuple_text(shape: tuple[int, ...]) -> str:
+    """As Python writes a tuple, but without spaces, as NumPy's messages do."""
     return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
@@ -173,8 +175,8 @@ def check_shapes(
     for out in outs:
         if out != shape:
             raise ValueError(
-                f"non-broadcastable output operand with shape {_text(out)} doesn't match the "
-                f"broadcast shape {_text(shape)}"
+                f"non-broadcastable output operand with shape {tuple_text(out)} doesn't match the "
+                f"broadcast shape {tuple_text(shape)}"
             )
 
 

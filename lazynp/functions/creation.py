@@ -89,8 +89,6 @@ __all__ = [
     "triu_indices", "triu_indices_from", "vander", "zeros", "zeros_like",
 ]  # fmt: skip
 
-HOST = ("frombuffer", "fromiter", "fromstring", "mask_indices")
-
 
 # -- fills -----------------------------------------------------------------------------------------
 

@@ -48,6 +48,7 @@ from lazynp.functions._operands import (
     plain,
     scalar_if_0d,
     store,
+    tuple_text,
 )
 from lazynp.functions._places import places
 from lazynp.functions._placing import beside
@@ -196,16 +197,12 @@ def _along_axis(shape: tuple[int, ...], indices: Array, axis: int) -> tuple[Arra
     except ValueError:
         raise IndexError(
             "shape mismatch: indexing arrays could not be broadcast together with shapes "
-            + "".join(f"{_text(s)} " for s in shapes)
+            + "".join(f"{tuple_text(s)} " for s in shapes)
         ) from None
     return tuple(
         broadcast(index, common) if k == axis else _numbers(common, k, shape[k])
         for k in range(len(shape))
     )
-
-
-def _text(shape: tuple[int, ...]) -> str:
-    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
 def _numbers(shape: tuple[int, ...], axis: int, length: int) -> Array:

@@ -18,7 +18,15 @@ from lazynp.functions._einsum import einsum, einsum_path
 from lazynp.functions._generalized import conjugated, direct, generalized
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, host_into, needs_host
-from lazynp.functions._operands import as_array, cast, numpys, plain, scalar_if_0d, store
+from lazynp.functions._operands import (
+    as_array,
+    cast,
+    numpys,
+    plain,
+    scalar_if_0d,
+    store,
+    tuple_text,
+)
 from lazynp.functions._recording import composed
 from lazynp.functions._stores import write_into
 from lazynp.primitives import contraction, shaping
@@ -43,13 +51,9 @@ def _same_dtype(a: Any, b: Any) -> tuple[Array, Array]:
 
 def _not_aligned(x: Array, y: Array, i: int, j: int) -> ValueError:
     return ValueError(
-        f"shapes {_text(x.shape)} and {_text(y.shape)} not aligned: "
+        f"shapes {tuple_text(x.shape)} and {tuple_text(y.shape)} not aligned: "
         f"{x.shape[i]} (dim {i}) != {y.shape[j]} (dim {j})"
     )
-
-
-def _text(shape: tuple[int, ...]) -> str:
-    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
 def _summed_along(x: Array, i: int, y: Array, j: int) -> Array:
@@ -111,7 +115,9 @@ def vdot(a: Any, b: Any, /) -> Any:
     if needs_host(x, y):
         return host_into(np.vdot, x, y, out=None)
     if x.size != y.size:
-        raise ValueError(f"cannot reshape array of size {y.size} into shape {_text((x.size,))}")
+        raise ValueError(
+            f"cannot reshape array of size {y.size} into shape {tuple_text((x.size,))}"
+        )
     x, y = _same_dtype(x, y)
     x, y = (shaping.reshape(plain(v), shape=(v.size,)) for v in (x, y))
     return scalar_if_0d(_summed_along(conjugated(x), 0, y, 0))

@@ -32,8 +32,6 @@ __all__ = [
     "unique_counts", "unique_inverse", "unique_values",
 ]  # fmt: skip
 
-HOST = ("unique (with axis)",)
-
 _INT64 = np.dtype(np.int64)
 
 

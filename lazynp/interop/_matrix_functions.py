@@ -232,11 +232,6 @@ def solve_banded(
 # -- P A = L U -------------------------------------------------------------------------------------
 
 
-def _lu_one(a: Any) -> Any:
-    packed, pivots = scipy.linalg.lu_factor(a)
-    return packed, pivots
-
-
 def _order(pivots: Any) -> Any:
     """The permutation p for which P A = A[p], from LAPACK's swaps."""
     p = numpy.arange(len(pivots))

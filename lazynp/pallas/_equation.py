@@ -18,7 +18,7 @@ from lazynp._primitive import Primitive, Undefined
 from lazynp.lowering._kernel import Kernel
 from lazynp.lowering._launching import launch
 from lazynp.pallas._derivatives import Linear, linear_pair, pushed
-from lazynp.primitives._index_arrays import broadcast_front
+from lazynp.primitives._axes import broadcast_front
 from lazynp.transforms._call import jaxpr_explicit, jit_call, moving_flags, present
 from lazynp.transforms._checks import discharge_call
 from lazynp.transforms._stage import batch_jaxpr, jvp_jaxpr, spread_out

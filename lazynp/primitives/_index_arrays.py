@@ -19,6 +19,7 @@ from lazynp._primitive import Primitive, Undefined
 from lazynp._quiet import quietly
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives._at import combine_at
+from lazynp.primitives._axes import broadcast_front, transposed
 
 _INT64 = np.dtype("i8")
 
@@ -36,18 +37,6 @@ def _other_axes(ndim: int, axes: Axes) -> Axes:
 
 def _index_shape(indices: Sequence[In]) -> tuple[int, ...]:
     return broadcast_shapes(*[aval_of_operand(i).shape for i in indices])
-
-
-def transposed(x: Any, permutation: Sequence[int]) -> Any:
-    permutation = tuple(permutation)
-    if permutation == tuple(range(len(permutation))):
-        return x
-    return shaping.transpose(x, permutation=permutation)
-
-
-def broadcast_front(x: Any, size: int) -> Any:
-    """Repeat x for every element of a new leading axis."""
-    return shaping.broadcast_in_dim(x, shape=(size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
 
 
 def zeros_like(x: Any) -> Any:

@@ -17,13 +17,12 @@ from lazynp._extents import known_empty
 from lazynp._primitive import Primitive, Undefined
 from lazynp._sizes import is_size
 from lazynp.primitives import elementwise, reduction, shaping
+from lazynp.primitives._axes import broadcast_front, transposed
 from lazynp.primitives._index_arrays import (
-    broadcast_front,
     cast_value,
     put,
     row_numbers,
     take,
-    transposed,
     zeros_like,
 )
 

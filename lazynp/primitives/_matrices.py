@@ -9,7 +9,7 @@ import numpy as np
 
 from lazynp._avals import Aval, aval_of
 from lazynp.primitives import contraction, elementwise, reduction, shaping
-from lazynp.primitives._index_arrays import broadcast_front, transposed
+from lazynp.primitives._axes import broadcast_front, transposed
 
 BOOL, INT32 = np.dtype("?"), np.dtype("i4")
 Shape = tuple[int, ...]

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._avals import Aval, In, aval_of, aval_of_operand
+from lazynp._avals import Aval, aval_of
 from lazynp._fronts import in_front
 from lazynp._primitive import Primitive, Undefined
 from lazynp._quiet import quietly
 from lazynp.primitives import elementwise, shaping
+from lazynp.primitives._axes import of_one_dtype, transposed
 from lazynp.primitives._layout import reduce_by
 
 # ((x's contracted axes, y's), (x's batch axes, y's)), as in StableHLO
@@ -29,14 +30,6 @@ def _free_axes(ndim: int, contracted: Sequence[int], batch: Sequence[int]) -> tu
 def _argsort(axes: Sequence[int]) -> tuple[int, ...]:
     """The inverse of a permutation."""
     return tuple(sorted(range(len(axes)), key=axes.__getitem__))
-
-
-def _transposed(x: Any, permutation: Sequence[int]) -> Any:
-    """Record a transpose, unless it changes nothing."""
-    permutation = tuple(permutation)
-    if permutation == tuple(range(len(permutation))):
-        return x
-    return shaping.transpose(x, permutation=permutation)
 
 
 # -- dot_general ---------------------------------------------------------------------------------
@@ -59,12 +52,6 @@ def _dot_general_abstract(x: Aval, y: Aval, *, dimension_numbers: DimensionNumbe
         *(y.shape[i] for i in y_free),
     )
     return aval_of(shape, x.dtype)
-
-
-def _dot_general_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
-    x, y = map(aval_of_operand, ins)
-    dtype = np.result_type(x.dtype, y.dtype)
-    return aval_of(x.shape, dtype), aval_of(y.shape, dtype)
 
 
 def _dot_general_reference(x: Any, y: Any, *, dimension_numbers: DimensionNumbers) -> Any:
@@ -182,11 +169,11 @@ def _dot_general_transpose(
         ct_x = _product(ct, y, ((of_y, y_free), (batch, rb)))
         # the axes are now: batch, x's free axes, x's contracted axes in the order of y's
         axes = lb + x_free + tuple(lc[i] for i in _argsort(rc))
-        return [_transposed(ct_x, _argsort(axes)), None]
+        return [transposed(ct_x, _argsort(axes)), None]
     of_x = tuple(range(n_batch, n_batch + n_x))
     ct_y = _product(ct, x, ((of_x, x_free), (batch, lb)))
     axes = rb + y_free + tuple(rc[i] for i in _argsort(lc))
-    return [None, _transposed(ct_y, _argsort(axes))]
+    return [None, transposed(ct_y, _argsort(axes))]
 
 
 def _product(ct: Any, x: Any, dimension_numbers: DimensionNumbers) -> Any:
@@ -197,7 +184,7 @@ def _product(ct: Any, x: Any, dimension_numbers: DimensionNumbers) -> Any:
         return dot_general(ct, x, dimension_numbers=dimension_numbers)
     # batch axes are first in ct
     free = _free_axes(x.aval.ndim, (), x_batch)
-    row = _transposed(x, (*x_batch, *free))
+    row = transposed(x, (*x_batch, *free))
     mine, shape = ct.aval.shape[len(batch) :], row.aval.shape
     if mine and free:
         row = shaping.reshape(
@@ -224,7 +211,7 @@ def _batched(
     out = product(x, y, dimension_numbers=((lc, rc), (lb, rb)))
     # the new axis comes first among x's free axes, or first among y's
     at = len(lb) if x_batched else x.aval.ndim - len(lc)
-    return _transposed(out, (at, *(i for i in range(out.ndim) if i != at)))
+    return transposed(out, (at, *(i for i in range(out.ndim) if i != at)))
 
 
 def _dot_general_batch(
@@ -236,7 +223,7 @@ def _dot_general_batch(
 dot_general = Primitive(
     "dot_general",
     abstract=_dot_general_abstract,
-    explicit=_dot_general_explicit,
+    explicit=of_one_dtype,
     reference=_dot_general_reference,
     specialize=_dot_general_specialize,
     lower=_dot_general_lower,
@@ -325,7 +312,7 @@ def _dot_no_nan_batch(
 dot_no_nan = Primitive(
     "dot_no_nan",
     abstract=_dot_general_abstract,
-    explicit=_dot_general_explicit,
+    explicit=of_one_dtype,
     reference=_dot_no_nan_reference,
     lower=_dot_no_nan_lower,
     jvp=_dot_no_nan_jvp,

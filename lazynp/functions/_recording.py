@@ -40,6 +40,7 @@ from lazynp._quiet import told_result
 from lazynp._recorder import Recorder, elsewhere, known, local, staged
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._trace import check_bounds, node_of, record_traced, scalar_node, staging
+from lazynp._tracebacks import show_users
 from lazynp._values import watched
 from lazynp.functions._fitting import check_narrowed
 from lazynp.functions._operands import numpys, operand_of, there_by_default
@@ -233,11 +234,15 @@ def binary(
         recorder = local.recorder
         begins(recorder, x, y, depth=depth)
         a, b = plain_operand(x), plain_operand(y)
-        if a is None or b is None or type(a) is not list and type(b) is not list:
-            return slow(x, y)  # for two Python numbers, their size decides the dtype
-        if numbers and type(x) in NUMBERS and type(y) in NUMBERS:
-            return slow(x, y)
-        return elementwise.result(recorder, (x, y), (a, b), (known(a), known(b)))
+        try:
+            if a is None or b is None or type(a) is not list and type(b) is not list:
+                return slow(x, y)  # for two Python numbers, their size decides the dtype
+            if numbers and type(x) in NUMBERS and type(y) in NUMBERS:
+                return slow(x, y)
+            return elementwise.result(recorder, (x, y), (a, b), (known(a), known(b)))
+        except Exception as error:
+            show_users(error)
+            raise
 
     return in_front(
         "elementwise", call, function=function, entries=elementwise.entries, operands=2,
@@ -255,9 +260,13 @@ def unary(
         recorder = local.recorder
         begins(recorder, x, depth=depth)
         a = plain_operand(x)
-        if type(a) is not list or numbers and type(x) in NUMBERS:
-            return slow(x)
-        return elementwise.result(recorder, (x,), (a,), known(a))
+        try:
+            if type(a) is not list or numbers and type(x) in NUMBERS:
+                return slow(x)
+            return elementwise.result(recorder, (x,), (a,), known(a))
+        except Exception as error:
+            show_users(error)
+            raise
 
     return in_front(
         "elementwise", call, function=function, entries=elementwise.entries, operands=1,

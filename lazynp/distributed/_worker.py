@@ -18,8 +18,6 @@ from lazynp._processes import group
 from lazynp.distributed._group import Several, leave_process
 from lazynp.distributed._session import initialize, shutdown
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
-
 
 def _run(target: list[str]) -> None:
     if target[0] == "-m":

@@ -282,7 +282,6 @@ _FUNCTIONS: dict[str, Any] = {
 }  # fmt: skip
 _OF_VECTORS = {"inner", "vdot"}
 _OF_LISTS = {"concatenate", "vstack", "hstack"}
-_OF_NUMPY = ("numpy", "numpy.linalg")
 
 
 def part_ufunc(self: Part, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -24,9 +24,6 @@ from lazynp.functions._refused import refused_as
 from lazynp.primitives import elementwise
 from lazynp.primitives.elementwise_factory import ROWS, loop_dtypes
 
-_FLOAT64 = np.dtype(np.float64)
-_INT64 = np.dtype(np.int64)
-
 
 @by_numpy(np.clip)
 @refused_as(np.clip)

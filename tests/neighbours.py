@@ -52,10 +52,8 @@ class Package:
 
 
 # reasons for differences
-_WARNS = "floating-point warnings are off by default"
 _ARRAY = "NumPy's own number compared with an object whose `__array__` returns a lazy array"
 _TIMEDELTA = "`timedelta(days=s)` wants a float: `float(s)`"
-_CELL = "a lazy number as a cell of a DataFrame makes the column `object`: `float(s)`"
 _TYPE = "`type(s)` of an element is `Scalar`, which is no dtype (it becomes `object`): `s.dtype`"
 _DERIVED = "`dx` of a class with units: its own product is not asked"
 
@@ -67,7 +65,6 @@ PACKAGES = (
         "colour",
         "colour/algebra",
         needs="scipy imageio typing-extensions",
-        differs={"colour.algebra.tests.test_common.TestSdiv::test_sdiv": _WARNS},
     ),
     Package(
         "control",
@@ -132,16 +129,13 @@ PACKAGES = (
         "solar power",
         "tests/test_irradiance.py tests/test_solarposition.py",
         needs="pandas pytz requests h5py",
-        differs={
-            **dict.fromkeys(
-                [
-                    "tests.test_irradiance::test_get_extra_radiation",
-                    "tests.test_irradiance::test_get_extra_radiation_epoch_year",
-                ],
-                _TIMEDELTA,
-            ),
-            "tests.test_irradiance::test_disc_min_cos_zenith_max_zenith": _CELL,
-        },
+        differs=dict.fromkeys(
+            [
+                "tests.test_irradiance::test_get_extra_radiation",
+                "tests.test_irradiance::test_get_extra_radiation_epoch_year",
+            ],
+            _TIMEDELTA,
+        ),
     ),
     Package("pyabel", "0.9.1", "inverse Abel transform", "abel/tests", needs="scipy six"),
     Package("pycollada", "0.9.3", "3-D models", "collada/tests", needs="python-dateutil"),
@@ -151,13 +145,6 @@ PACKAGES = (
         "transformations",
         "pytransform3d",
         needs="lxml scipy matplotlib",
-        differs=dict.fromkeys(
-            [
-                "pytransform3d.rotations.test.test_matrix::test_axis_angle_from_matrix_without_check",
-                "pytransform3d.rotations.test.test_utils::test_angle_to_zero_vector_is_nan",
-            ],
-            _WARNS,
-        ),
     ),
     Package(
         "quantities",

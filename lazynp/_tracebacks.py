@@ -6,17 +6,12 @@ and so does an error that is probably a defect of ours: who reports it needs the
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Callable
 from types import TracebackType
-from typing import Any, TypeVar
 
 from lazynp._config import config
 from lazynp._errors import InternalError
 from lazynp._positions import user_frame
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _DEFECTS = (InternalError, AssertionError, AttributeError, KeyError, NameError, SystemError)
 everything = False  # whether all frames are kept; set by the tests
@@ -29,20 +24,6 @@ def show_users(error: BaseException) -> None:
         return  # a function of ours calls it, which may look at the traceback
     if not (everything or config.debug or _is_defect(error)):
         remove_ours(error)
-
-
-def for_users(function: F) -> F:
-    """A function that users call, and whose errors show their frames alone."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except BaseException as error:
-            show_users(error)
-            raise
-
-    return call  # type: ignore[return-value]
 
 
 def remove_ours(error: BaseException | None) -> None:

@@ -20,7 +20,7 @@ from lazynp._node import AVAL, OP, VALUE, Node, leaf
 from lazynp._recorder import local, staged
 from lazynp._steps import Bitcast, Broadcast, Imag, NDArray, Real, Reshape, Step, Transpose
 from lazynp._strides import layout, writeable
-from lazynp._tracebacks import for_users, show_users
+from lazynp._tracebacks import show_users
 
 F = TypeVar("F", bound=Callable[..., Any])
 _READONLY = {"readonly": True}
@@ -134,8 +134,6 @@ def showing(function: F, *, contiguous: bool = False, copies: bool = False, kin:
     contiguous: it makes a view only of elements in C order. copies: it is a reshape, which copies
     where no view has the new shape. kin: it takes arrays of derived classes as plain ones.
     """
-    if not BUILT:
-        return for_users(function)
     entries: Memo[Any, Any] = Memo("views")
 
     @functools.wraps(function)
@@ -145,7 +143,9 @@ def showing(function: F, *, contiguous: bool = False, copies: bool = False, kin:
         except Exception as error:
             show_users(error)
             raise
-        if not kwargs and args and (type(args[0]) is Ours or kin and isinstance(args[0], Array)):
+        if not BUILT or kwargs or not args:
+            return out
+        if type(args[0]) is Ours or kin and isinstance(args[0], Array):
             copied = copies and type(out) is Ours and out._base is None and out is not args[0]
             learn = _learn_copy if copied else _learn
             local.recorder.backend.attempt(learn, entries, args[0], args[1:], out)

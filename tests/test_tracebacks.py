@@ -101,3 +101,24 @@ def test_errors_of_the_user_that_look_like_defects() -> None:
         raise AssertionError(x.shape)
 
     assert not ours(files(lambda: np.jit(f)(1.0), AssertionError))
+
+
+def test_bodies_are_rewritten_where_transformations_are_called_by_users() -> None:
+    """`control` knows transformations by where their code is."""
+
+    def body(i: Any, c: Any) -> Any:
+        if c > 3:
+            c = c - 1
+        return c + i
+
+    def f(x: Any) -> Any:
+        total = np.fori_loop(0, 5, body, x)
+        last, _ = np.scan(lambda c, i: (body(i, c), c), total, np.arange(3.0))
+        return np.while_loop(lambda c: c < 90 and c > 1, lambda c: body(c, c), last)
+
+    plain = 2.0
+    for i in [0, 1, 2, 3, 4, 0.0, 1.0, 2.0]:
+        plain = body(i, plain)
+    while 1 < plain < 90:
+        plain = body(plain, plain)
+    assert float(np.jit(f)(2.0)) == plain

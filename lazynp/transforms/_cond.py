@@ -22,7 +22,6 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._memo import cached
 from lazynp._node import aval_of_node
 from lazynp._primitive import Primitive, Undefined
-from lazynp._tracebacks import for_users
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._branches import (
@@ -40,6 +39,7 @@ from lazynp.transforms._checks import (
     holds_rules,
 )
 from lazynp.transforms._elements import by_elements
+from lazynp.transforms._for_users import for_users
 from lazynp.transforms._sized_loops import (
     Staged,
     may_decide,

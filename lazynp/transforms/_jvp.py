@@ -23,9 +23,9 @@ from lazynp._positions import user_frame
 from lazynp._primitive import NOT_DIFFERENTIABLE, Missing
 from lazynp._recorder import local
 from lazynp._trace import record, record_multiple
-from lazynp._tracebacks import for_users
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
 from lazynp._values import knowable, seen_value
+from lazynp.transforms._for_users import for_users
 from lazynp.transforms._forward import explicit, is_flat, replayed
 from lazynp.transforms._recipes import with_recipe
 from lazynp.transforms._stack import (

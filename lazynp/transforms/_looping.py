@@ -19,7 +19,6 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
 from lazynp._recorder import user_position
 from lazynp._sizes import Dim, Size, largest
-from lazynp._tracebacks import for_users
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._branches import (
@@ -31,6 +30,7 @@ from lazynp.transforms._branches import (
     settled,
     staged_function,
 )
+from lazynp.transforms._for_users import for_users
 from lazynp.transforms._loops import Count, while_call
 from lazynp.transforms._scanning import scanned
 from lazynp.transforms._sized_loops import (

@@ -16,9 +16,9 @@ from lazynp._array import Array, new_array
 from lazynp._avals import Aval, aval_of
 from lazynp._node import Node, aval_of_node
 from lazynp._recorder import local
-from lazynp._tracebacks import for_users
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
 from lazynp.transforms._backward import Linearized
+from lazynp.transforms._for_users import for_users
 from lazynp.transforms._jit import Jitted
 from lazynp.transforms._jvp import FLOAT0, is_zero, tangent_nodes, whole_tangents
 from lazynp.transforms._linearize import linearize_nodes

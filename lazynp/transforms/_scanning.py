@@ -12,7 +12,6 @@ from lazynp._extents import known_empty
 from lazynp._intervals import interval
 from lazynp._node import aval_of_node
 from lazynp._sizes import Dim, Size, is_size
-from lazynp._tracebacks import for_users
 from lazynp._tree import tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import shaping
 from lazynp.transforms._branches import (
@@ -23,6 +22,7 @@ from lazynp.transforms._branches import (
     same_types,
     settled,
 )
+from lazynp.transforms._for_users import for_users
 from lazynp.transforms._scan import scan_call
 from lazynp.transforms._sized_loops import (
     Classes,

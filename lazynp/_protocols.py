@@ -56,7 +56,8 @@ from lazynp.functions._checks import refuse
 from lazynp.functions._memory import asks_for_copy
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._pandas import numpys
-from lazynp.functions._part_functions import UFUNC_REDUCTIONS, empty_text, least
+from lazynp.functions._part_functions import UFUNC_REDUCTIONS, empty_text
+from lazynp.functions._part_order import least
 from lazynp.functions._recording import owners_first
 from lazynp.functions._refused import FAULTS, numpys_fault
 from lazynp.functions._resized import window_of

@@ -15,6 +15,7 @@ from lazynp.functions import indexing, products, reductions, rounding, special, 
 from lazynp.functions._checks import refuse
 from lazynp.functions._operands import broadcast, cast
 from lazynp.functions._part_joins import appended, beside, differences, joined, stacked
+from lazynp.functions._part_order import in_order, least, median
 from lazynp.functions._parts import Part, mask_of, moved, ndim_of
 from lazynp.functions._regions import Region
 from lazynp.functions._ufunc import ufunc
@@ -174,16 +175,6 @@ def empty_text(name: str) -> str:
     return f"zero-size array to reduction operation {words} which has no identity"
 
 
-def least(dtype: np.dtype[Any], name: str) -> Any:
-    """What changes no maximum or minimum."""
-    if dtype.kind == "f":
-        return -np.inf if name == "max" else np.inf
-    if dtype.kind == "b":
-        return name == "min"
-    limits = np.iinfo(dtype)
-    return limits.min if name == "max" else limits.max
-
-
 def _variance(name: str) -> Any:
     function = getattr(reductions, name)
 
@@ -278,7 +269,7 @@ _FUNCTIONS: dict[str, Any] = {
     "count_nonzero": lambda x: reduced(ufuncs.not_equal(x, 0), reductions.sum, None, {}),
     "transpose": lambda x: x.T,
     "concatenate": joined, "append": appended, "vstack": stacked, "hstack": beside,
-    "diff": differences,
+    "diff": differences, "sort": in_order, "median": median,
 }  # fmt: skip
 _OF_VECTORS = {"inner", "vdot"}
 _OF_LISTS = {"concatenate", "vstack", "hstack"}

@@ -21,6 +21,7 @@ from lazynp._intervals import distance
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._steps import expand_ellipsis
 from lazynp.functions._assigned import assigned
+from lazynp.functions._checks import refuse
 from lazynp.functions._index_keys import unknown_bounds, with_sizes
 from lazynp.functions._moving import has_window, moves, same_slice
 from lazynp.functions._operands import as_array, broadcast, cast
@@ -31,6 +32,7 @@ from lazynp.functions._regions import (
     ends,
     equal,
     fitted,
+    forwards,
     less,
     one_size,
     window,
@@ -233,23 +235,25 @@ def _taken(region: Region | None, item: Any) -> tuple[Any, Region | None] | None
     """The window's index for one of a slice of it, between constants, and the region that is left;
     None if the slice may be too short, or the index is another.
     """
+    number = type(item) is int or _is_integer(item)
     if region is None:
-        known = type(item) is int or type(item) is slice and not unknown_bounds(item)
+        known = number or type(item) is slice and not unknown_bounds(item)
         return (item, None) if known else None
-    if not within(region):
-        return None
     start, stop = region.bounds
-    least = ends(stop)[0] - ends(start)[1]
-    if type(item) is int:
-        return (_more(start if item >= 0 else stop, item), None) if _has(least, item) else None
+    least = ends(stop)[0] - ends(start)[1] if within(region) else 0
+    if number:
+        sure = type(item) is int and _has(least, item)
+        return (_more(start if item >= 0 else stop, item) if sure else _checked(region, item), None)
     if type(item) is not slice or item.step not in (None, 1):
         return None
+    if not within(region):
+        return slice(None), _cut(region, item)
     first, last = [
         of if b is None else _bound(b, region, least)
         for b, of in zip((item.start, item.stop), (start, stop), strict=True)
     ]
     if first is None or last is None:
-        return None
+        return slice(None), _cut(region, item)
     if type(first) is type(last) is int:
         size: int | None = last - first
     else:
@@ -257,6 +261,36 @@ def _taken(region: Region | None, item: Any) -> tuple[Any, Region | None] | None
     if size is None:
         return slice(None), Region(first, last, region.length)
     return (slice(first, last), None) if size > 0 else None
+
+
+def _cut(region: Region, item: slice) -> Region:
+    """What a slice of a region leaves of it, wherever its bounds are."""
+    size, first = region.size(), region.first()
+
+    def place(b: Any, default: Any) -> Any:
+        if b is None:
+            return default
+        b = cast(new_array(as_array(b)._read()), INT)
+        b = elementwise.select(elementwise.less(b, 0), elementwise.add(b, size), b)
+        return elementwise.minimum(elementwise.maximum(b, 0), size)
+
+    begin, end = place(item.start, 0), place(item.stop, size)
+    bounds = [new_scalar(elementwise.add(first, b)._read()) for b in (begin, end)]
+    return Region(bounds[0], bounds[1], region.length)
+
+
+def _checked(region: Region, place: Any) -> Any:
+    """A place of a region that may have fewer, or that has no value, in its window."""
+    size, place = region.size(), as_array(place)
+    place = cast(new_array(place._read()), INT)
+    bad = elementwise.logical_or(
+        elementwise.less(place, elementwise.negative(size)), elementwise.greater_equal(place, size)
+    )
+    refuse(bad, IndexError, "index {} is out of bounds for a slice between traced bounds", place)
+    place = elementwise.select(elementwise.less(place, 0), elementwise.add(place, size), place)
+    place = elementwise.add(place, region.first())
+    inside = elementwise.minimum(elementwise.maximum(place, 0), region.length - 1)
+    return new_scalar(inside._read())
 
 
 def _bound(b: Any, region: Region, least: int) -> Any:
@@ -310,23 +344,29 @@ def part(x: Array, index: Any) -> Part | None:
     items = expand_ellipsis(index if isinstance(index, tuple) else (index,), x.ndim)
     fixed: list[Any] = []
     regions: list[Region | None] = []
+    turned: list[slice] = []
     for axis, item in enumerate(items):
         if item is None:
             return None
         if isinstance(item, slice) and unknown_bounds(item):
             if not has_window(item, x.shape[axis]):
-                if item.step is not None and (type(item.step) is not int or item.step != 1):
+                back = type(item.step) is int and item.step == -1
+                if not (back or item.step is None or type(item.step) is int and item.step == 1):
                     return None
+                item = forwards(item, x.shape[axis]) if back else item
                 region, place = window(item, x.shape[axis])
                 regions.append(region)
                 fixed.append(place)
+                turned.append(slice(None, None, -1) if back else slice(None))
                 continue
         fixed.append(item)
         if isinstance(item, slice):
             regions.append(None)
+            turned.append(slice(None))
     if not any(regions):
         return None
-    return windowed(x[tuple(fixed)], tuple(regions))
+    found = windowed(x[tuple(fixed)], tuple(regions))
+    return found[tuple(turned)] if any(s.step for s in turned) else found  # type: ignore[no-any-return]
 
 
 def chosen_part(x: Array, index: Any) -> Part | None:

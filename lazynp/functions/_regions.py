@@ -83,6 +83,24 @@ def window(item: slice, length: int) -> tuple[Region, slice]:
     return region, slice(None) if whole else slice(low, high)
 
 
+def forwards(item: slice, length: int) -> slice:
+    """The places of a slice with step -1, in the order of the axis."""
+    low, high = (_behind(b, length) for b in (item.stop, item.start))
+    return slice(low, high)
+
+
+def _behind(b: Any, length: int) -> Any:
+    """The place behind one at which a slice with step -1 begins or ends."""
+    if b is None:
+        return None
+    if isinstance(b, Array) and interval(b._read())[0] >= 0:
+        return new_scalar(elementwise.add(cast(new_array(b._read()), INT), 1)._read())
+    b = _from_front(b, 0, length) if isinstance(b, Array) else b + length if b < 0 else b
+    if not isinstance(b, Array):
+        return min(max(b, -1), length - 1) + 1
+    return new_scalar(elementwise.add(elementwise.maximum(b, -1), 1)._read())
+
+
 def _written(b: Any, default: int, length: int) -> Any:
     return new_array(b._read()) if isinstance(b, Array) else _from_front(b, default, length)
 

@@ -202,7 +202,6 @@ def test_errors() -> None:
 
 SIZED: list[Any] = [  # by a size that is a value of the program
     lambda np, x, k: x[:k],
-    lambda np, x, k: x[: k + 1][0],
     lambda np, x, k: np.sort(x[:k]),
     lambda np, x, k: np.cumsum(x[:k]),
     lambda np, x, k: np.cumsum(x[:k], dtype=int),
@@ -230,6 +229,14 @@ def test_what_needs_the_size_gets_it() -> None:
         assert float(got) == float(want)
         with pytest.raises(TypeError, match="another for each example"):
             vmap(lambda k: f(np, x, k))(np.arange(3))  # noqa: B023
+
+
+def test_elements_of_parts_differ_between_examples() -> None:
+    x = numpy.arange(12.0)
+    got = vmap(lambda k: np.array(x)[k : 2 * k + 1][k - 1])(np.arange(6))
+    same(got, numpy.array([x[k : 2 * k + 1][k - 1] for k in range(6)]))
+    with pytest.raises(IndexError):
+        vmap(lambda k: np.array(x)[k : 2 * k][k])(np.arange(6))
 
 
 def test_len_of_a_part_is_a_number() -> None:

@@ -235,9 +235,6 @@ def elements_of(x, a):
     return out
 
 
-# -- these are unrolled ----------------------------------------------------------------------------
-
-
 def sorted_parts(x, a):
     for k in range(1, 10):
         x[: min(k, 6)] = np.sort(x[: min(k, 6)])[::-1]
@@ -248,6 +245,39 @@ def backward_parts(x, a):
         x[0] += x[min(k, 5) :: -1].sum() * 0.5
 
 
+def backward_stores(x, a):
+    for k in range(10):
+        x[min(k, 5) :: -1] += 0.5 * x[min(k, 5)]
+        a[min(k, 5), 5 : min(k, 4) : -1] = x[: 5 - min(k, 4)]
+
+
+def backward_bounds(x, a):
+    out = np.zeros(6)
+    for k in range(1, 10):
+        for j in range(-2, 6):
+            out[j] = out[j] * 0.5 + np.sum(x[min(k, 5) : j : -1] * x[0]) + a[:j:-1, 0].sum()
+            out[j] += np.dot(x[k % 6 :: -1], x[: k % 6 + 1])
+    return out
+
+
+def medians(x, a):
+    out = np.zeros(6)
+    for k in range(1, 6):
+        out[k] = np.median(x[:k]) + np.median(a[k, k - 1 :]) + np.sort(a[k:, 0])[-1]
+    return out
+
+
+def slices_of_slices(x, a):
+    out = np.zeros(6)
+    for k in range(6):
+        out[k] = x[:k][-3:].sum() + x[k:][:4].sum() + x[k - 2 : k + 9][1:].sum()
+        out[k] += x[k:][(6 - k) // 2] + x[k:][-1] + np.sum(np.sort(x[: k + 1])[k // 3 : k // 2 + 1])
+    return out
+
+
+# -- this is unrolled ------------------------------------------------------------------------------
+
+
 def changed_by_another_name(x, a):
     """The loop does not know whose memory a name shows that is bound to no array."""
     for k in range(1, 10):
@@ -256,4 +286,4 @@ def changed_by_another_name(x, a):
         x[0] += v.sum()
 
 
-UNROLLED = ["changed_by_another_name", "sorted_parts", "backward_parts"]
+UNROLLED = ["changed_by_another_name"]

@@ -116,11 +116,20 @@ def selected_are_copies(m):
     return total, w
 
 
+def builtins_of_parts(m):
+    out, r = np.zeros(20), m[2]
+    for j in range(1, 20):
+        out[j] = sum(r[:j]) + max(r[j:]) - min(r[:j]) + sum(r[j:], 1.5) + sum(r[j:] > 0.5)
+        out[j] += any(r[:j] > 0.9) + 2 * all(r[:j] > 0.1) + sorted(r[:j])[j // 3]
+        out[j] += sorted(r[j:])[-1] + len(sorted(r[:j])) + sum(sorted(r[: j + 1])[:2])
+    return out
+
+
 FUNCTIONS = [
-    neighbours, generators, rows_of_a_sparse_matrix, bounds_of_each_kind, written_meanwhile,
-    left_early, selected, selected_are_copies,
+    builtins_of_parts, neighbours, generators, rows_of_a_sparse_matrix, bounds_of_each_kind,
+    written_meanwhile, left_early, selected, selected_are_copies,
 ]  # fmt: skip
-SMOOTH = [neighbours, rows_of_a_sparse_matrix, bounds_of_each_kind]
+SMOOTH = [builtins_of_parts, neighbours, rows_of_a_sparse_matrix, bounds_of_each_kind]
 
 
 def _samples() -> list[Any]:
@@ -169,3 +178,66 @@ def test_derivatives_of_loops_over_parts(f: Any) -> None:
         np.jit(np.grad(total))(np.array(m))
     )  # fmt: skip
     numpy.testing.assert_allclose((gradient * direction).sum(), slope, rtol=1e-6)
+
+
+def of_nothing(x, k):
+    total = 0.0
+    for j in range(3, 30):
+        total += max(x[k:j])
+    return total
+
+
+def beyond(x, k):
+    total = 0.0
+    for j in range(3, 30):
+        total += x[2:j][k]
+    return total
+
+
+def as_a_list(x, k):
+    total = 0.0
+    for j in range(3, 30):
+        total += len(sorted(x[:j]) * k)
+    return total
+
+
+def test_errors_of_builtins_of_parts() -> None:
+    x = numpy.arange(40.0)
+    assert jit_of(of_nothing)(x, 2) == of_nothing(x, 2)
+    with pytest.raises(ValueError) as error:
+        jit_of(of_nothing)(x, 5)
+    with pytest.raises(ValueError, match=str(error.value).replace("(", r"\(").replace(")", r"\)")):
+        of_nothing(x, 5)
+    assert jit_of(beyond)(x, -1) == beyond(x, -1)
+    for k in (1, -2):
+        with pytest.raises(IndexError, match=f"index {k} is out of bounds"):
+            jit_of(beyond)(x, k)
+        with pytest.raises(IndexError):
+            beyond(x, k)
+    with pytest.raises(TypeError, match="a bound, a size"):  # no product with each element
+        jit_of(as_a_list)(x, 2)
+
+
+def jit_of(f: Any) -> Any:
+    return lambda x, k: np.jit(f)(np.array(x), k)
+
+
+@pytest.mark.parametrize("values", [[numpy.nan, 1.0], [1.0, numpy.nan], [2.0, -0.0, 0.0]])
+def test_extremes_of_parts_are_pythons(values: Any) -> None:
+    """Python's `max` compares from the first one on, and so keeps a nan only there."""
+
+    def extremes(x):
+        out = np.zeros(40)
+        for j in range(1, 20):
+            out[j], out[20 + j] = max(x[j:]), min(x[:j])
+        return out
+
+    x = numpy.resize(values, 20)
+    numpy.testing.assert_array_equal(np.jit(extremes)(np.array(x)), extremes(x))
+
+
+def test_sums_of_long_arrays_are_loops() -> None:
+    x = numpy.random.default_rng(0).uniform(size=300)
+    total = np.jit(lambda x: sum(x) + sum(x > 0.5) + sorted(x)[7])
+    assert total(np.array(x)) == sum(x) + sum(x > 0.5) + sorted(x)[7]
+    assert len(str(np.make_jaxpr(total)(np.array(x))).splitlines()) < 700

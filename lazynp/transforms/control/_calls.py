@@ -35,9 +35,9 @@ from lazynp._memo import Memo
 from lazynp.transforms import wrappers
 from lazynp.transforms.control._affected import is_affected
 from lazynp.transforms.control._asked import by_key, looked_at
+from lazynp.transforms.control._by_rounds import OF_TRACED, STANDING
 from lazynp.transforms.control._letters import Letter
 from lazynp.transforms.control._names import Unsupported
-from lazynp.transforms.control._numbers import OF_TRACED, STANDING
 from lazynp.transforms.control._printing import formatting
 from lazynp.transforms.control._records import making, replaced
 from lazynp.transforms.control._recursion import check_depth

@@ -206,6 +206,11 @@ _BODIES: dict[str, Callable[[Any], list[ast.stmt]]] = {
 }  # fmt: skip
 
 
+def empty_text(function: Any) -> str:
+    """What Python says of the maximum or minimum of nothing."""
+    return _TEXTS[function.__name__]
+
+
 # -- the operators ---------------------------------------------------------------------------------
 
 

@@ -17,8 +17,14 @@ from lazynp._node import leaf
 from lazynp._sizes import Size, largest, smallest
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
-from lazynp.transforms.control._calls import call
-from lazynp.transforms.control._state import CannotStage, may_change, pythons, session, undecided
+from lazynp.transforms.control._state import (
+    CannotStage,
+    may_change,
+    operators,
+    pythons,
+    session,
+    undecided,
+)
 
 _INT = np.dtype(np.int64)
 # by characters of dtypes: the types of the numbers in lists
@@ -129,9 +135,9 @@ def sequence(function: Any) -> Any:
     if type(of) is NDArray and of.ndim == 1 and undecided(of) and of.dtype.char in _LISTED:
         return functools.partial(_listed, of)
     try:
-        return _MADE.get(function) or call(function)
+        return _MADE.get(function) or operators[0].call(function)
     except TypeError:  # it cannot be hashed
-        return call(function)
+        return operators[0].call(function)
 
 
 def _listed(x: Any) -> Rounds:

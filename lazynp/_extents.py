@@ -67,6 +67,8 @@ def mapped(x: Any, values: Callable[[Size], Any]) -> Any:
         return values(x)
     if type(x) is tuple:
         return tuple([mapped(y, values) for y in x])
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*[mapped(y, values) for y in x])
     if type(x) is slice:
         start, stop, step = [mapped(y, values) for y in (x.start, x.stop, x.step)]
         return slice(start, None if type(stop) is int and stop < 0 else stop, step)

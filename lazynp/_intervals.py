@@ -9,6 +9,7 @@ An interval is a pair of ints, both ends included. Of an unknown value, it is th
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from lazynp._node import ARGS, OP, VALUE, Node, Tracer, aval_of_node
 from lazynp._recorder import StagingRecorder, local
-from lazynp._sizes import Dim, bounds, sized
+from lazynp._sizes import Dim, Size, bounds, largest, quotient, sized, smallest
 
 Interval = tuple[int, int]
 
@@ -87,6 +88,89 @@ def sizes_around(node: Node) -> tuple[Dim, Dim] | None:
         recorder = recorder.outer
     return None
 
+
+def size_bounds(x: Any, visits: int = 16) -> tuple[Dim | None, Dim | None]:
+    """The sizes that an integer lies between, by the loops that count it and by what it is computed
+    of; None where they are not known, or where the data decide them.
+    """
+    if type(x) is not list:
+        return (x, x) if type(x) in (int, Size) and _is_of_axes(x) else (None, None)
+    value, op, args = x[VALUE], x[OP], x[ARGS]
+    if isinstance(value, np.integer):
+        return int(value), int(value)
+    if isinstance(value, Tracer) or value is not None or not visits:
+        return None, None
+    if op is None:
+        return _size_bounds_of_input(x, visits)
+    name = op.primitive.name
+    if type(args) is not tuple or name not in _SIZE_BOUNDS:
+        return None, None
+    return _SIZE_BOUNDS[name](*[size_bounds(a, visits - 1) for a in args])
+
+
+def _is_of_axes(x: Dim) -> bool:
+    """Whether nothing but the axes of arguments decides a size."""
+    recorder = local.recorder
+    made = set[Any]()
+    while isinstance(recorder, StagingRecorder):
+        made.update(recorder.sizes.made if recorder.sizes is not None else ())
+        recorder = recorder.outer
+    return type(x) is int or made.isdisjoint(x.variables())  # type: ignore[union-attr]
+
+
+def _size_bounds_of_input(node: Node, visits: int) -> tuple[Dim | None, Dim | None]:
+    recorder = local.recorder
+    while isinstance(recorder, StagingRecorder):
+        sizes = getattr(recorder.ranges.get(id(node)), "sizes", None)
+        if sizes is None and recorder.sizes is not None and id(node) in recorder.sizes.by_node:
+            sizes = (recorder.sizes.by_node[id(node)],) * 2
+        if sizes is not None:
+            return sizes if all(map(_is_of_axes, sizes)) else (None, None)  # type: ignore[return-value]
+        if (outside := recorder.behind(node)) is not None:
+            return size_bounds(outside, visits - 1)
+        recorder = recorder.outer
+    return None, None
+
+
+def _of_both(rule: Callable[[Dim, Dim], Dim], crossed: bool = False) -> Any:
+    def ends(x: Any, y: Any) -> Any:
+        pairs = zip(x, y[::-1] if crossed else y, strict=True)
+        return tuple([None if a is None or b is None else rule(a, b) for a, b in pairs])
+
+    return ends
+
+
+def _least_of(x: Any, y: Any) -> Any:
+    low = None if x[0] is None or y[0] is None else smallest(x[0], y[0])
+    return low, x[1] if y[1] is None else y[1] if x[1] is None else smallest(x[1], y[1])
+
+
+def _most_of(x: Any, y: Any) -> Any:
+    high = None if x[1] is None or y[1] is None else largest(x[1], y[1])
+    return x[0] if y[0] is None else y[0] if x[0] is None else largest(x[0], y[0]), high
+
+
+def _is_positive(*sizes: Dim | None) -> bool:
+    lows = [bounds(n)[0] if n is not None else None for n in sizes]
+    return all(low is not None and low >= 0 for low in lows)
+
+
+def _product_of(x: Any, y: Any) -> Any:
+    known = _is_positive(x[0], y[0]) and x[1] is not None and y[1] is not None
+    return (x[0] * y[0], x[1] * y[1]) if known else (None, None)
+
+
+def _quotient_of(x: Any, y: Any) -> Any:
+    if y[0] != y[1] or type(y[0]) is not int or y[0] <= 0:
+        return None, None
+    return tuple([None if n is None else quotient(n, y[0]) for n in x])
+
+
+_SIZE_BOUNDS: dict[str, Any] = {
+    "multiply": _product_of, "square": lambda x: _product_of(x, x), "floor_divide": _quotient_of,
+    "add": _of_both(operator.add), "subtract": _of_both(operator.sub, True),
+    "minimum": _least_of, "maximum": _most_of, "convert": lambda x: x, "positive": lambda x: x,
+}  # fmt: skip
 
 _CONSTANT = "constant"
 

@@ -206,7 +206,7 @@ def _guarded_eqn(eqn: Eqn, active: Var) -> Eqn:
 
 def _with_jaxprs(params: dict[str, Any], function: Callable[[Jaxpr], Jaxpr]) -> dict[str, Any]:
     def mapped(p: Any) -> Any:
-        if isinstance(p, tuple):
+        if type(p) is tuple:
             return tuple(map(mapped, p))
         return function(p) if isinstance(p, Jaxpr) else p
 

@@ -14,7 +14,7 @@ from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._dimensions import scalar_of
 from lazynp._flush import host_value
-from lazynp._intervals import between, interval
+from lazynp._intervals import between, interval, size_bounds
 from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
 from lazynp._recorder import user_position
@@ -294,8 +294,15 @@ def counted_loop(
         return elementwise.add(i, 1), stop, body_fun(i, val)
 
     init = new_scalar(first._read()), new_scalar(stop._read()), init_val
-    count = Count(rounds if rounds <= _MOST_ROUNDS else None, low, max(low, high))
-    return looped(test, body, init, (0,), {0: (count.low, count.high)}, count, preserve)[2]
+    limit: Dim | None = rounds if rounds <= _MOST_ROUNDS else None
+    least, end = size_bounds(first._read())[0], size_bounds(stop._read())[1]
+    if limit is None and least is not None and end is not None:
+        limit = largest(end - least, 0)
+    count = Count(limit, low, max(low, high))
+    counts: Any = (count.low, count.high)
+    if type(limit) is Size:
+        counts = between(count.low, count.high, least, end - 1)  # type: ignore[arg-type, operator]
+    return looped(test, body, init, (0,), {0: counts}, count, preserve)[2]
 
 
 _INT = np.dtype(np.int64)

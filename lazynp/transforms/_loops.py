@@ -16,6 +16,7 @@ from lazynp._avals import Aval, In
 from lazynp._interpreter import eval_reference
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from lazynp._primitive import Missing, Primitive
+from lazynp._sizes import Dim
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives.checks import any_found, earlier, type_of, widened
 from lazynp.transforms._call import joined, moving_flags, present
@@ -42,7 +43,7 @@ Flags = tuple[bool, ...]
 class Count(NamedTuple):
     """What is known of a loop whose first value counts its rounds."""
 
-    rounds: int | None  # the most that the condition allows
+    rounds: Dim | None  # the most that the condition allows
     low: int  # what it counts from and to, in rounds that run
     high: int
 

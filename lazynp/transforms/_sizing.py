@@ -52,7 +52,7 @@ def atoms_of(x: Any, found: set[Atom]) -> None:
         found.update(x.variables())
     elif type(x) is Failure:
         atoms_of(x.size, found)
-    elif type(x) is tuple:
+    elif isinstance(x, tuple):
         for y in x:
             atoms_of(y, found)
     elif isinstance(x, Jaxpr):
@@ -110,7 +110,7 @@ class Step:
 
 
 def _holds_sizes(p: Any) -> bool:
-    if type(p) is tuple:
+    if isinstance(p, tuple):
         return any(map(_holds_sizes, p))
     if type(p) is Failure:
         return type(p.size) is Size
@@ -172,13 +172,17 @@ def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxp
         eqns.append(Eqn(eqn.primitive, operands, params, outs))
     outputs = [a if type(a) is Literal else env[a] for a in jaxpr.outputs]
     made = Jaxpr(inputs, eqns, outputs)  # type: ignore[arg-type]
-    made.hosted = hosts_of(jaxpr)
+    made.hosted = hosts_of(jaxpr) and _hosts(made)  # what no round runs is left out
     return made
 
 
 @cached()
 def hosts_of(jaxpr: Jaxpr) -> bool:
     """Whether it calls host code, or has values that no device holds."""
+    return _hosts(jaxpr)
+
+
+def _hosts(jaxpr: Jaxpr) -> bool:
     return any(
         hosted(e.primitive, e.params) or not all(on_device(v.aval.dtype) for v in e.outputs)
         for e in jaxpr.eqns

@@ -271,3 +271,20 @@ def test_truths_are_bools_of_python_which_add_up(f: Any) -> None:
     for n in (5, 20):
         x = numpy.random.default_rng(n).normal(size=n)
         assert int(np.jit(f)(np.array(x))) == f(x)
+
+
+def test_ints_that_the_data_decide_do_not_unroll_loops() -> None:
+    """Products that may have more than 64 bits are checked: unrolled, no more would be known."""
+
+    def cells(x):
+        g, found = 5, np.zeros(25, int)
+        for i in range(len(x)):
+            found[int(x[i] * g) * g + int(x[-i] * g)] += 1
+        return found
+
+    x = numpy.random.default_rng(0).uniform(size=30)
+    jitted = np.jit(cells)
+    numpy.testing.assert_array_equal(jitted(np.array(x)), cells(x))
+    assert "unrolled" not in str(np.explain(jitted))
+    with pytest.raises(OverflowError, match="more than 64 bits"):
+        jitted(np.array(x * 2.0**60))

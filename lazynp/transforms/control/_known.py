@@ -14,6 +14,7 @@ from lazynp._interpreter import eval_reference
 from lazynp._intervals import Interval, interval
 from lazynp._jaxpr import Jaxpr, Literal
 from lazynp._node import ARGS, OP, VALUE, aval_of_node
+from lazynp._recorder import StagingRecorder, local
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
 from lazynp.transforms.control._asked import number_shown
@@ -271,7 +272,8 @@ def _checked(name: str, a: Any, b: Any, line: int) -> Any:
         if max(abs(plain(x, y)) for x in p for y in q) < _LARGE:
             return plain(a, b)
     # without the loop, `2**k` of a k that it counts is an int of any size
-    if session.depth and (session.exact or name in ("Pow", "LShift") and type(b) is not int):
+    exact = session.exact and not (_is_given(a) or _is_given(b))
+    if session.depth and (exact or name in ("Pow", "LShift") and type(b) is not int):
         raise CannotStage(f"line {line}: an int that may have more than 64 bits")
     if name == "LShift" and q[0] < 0:
         check_later(elementwise.less(b, 0), ValueError, "negative shift count")
@@ -280,6 +282,35 @@ def _checked(name: str, a: Any, b: Any, line: int) -> Any:
         f"line {line}: an int of more than 64 bits; write a float, or make the argument static",
     )  # fmt: skip
     return plain(a, b)
+
+
+_LOOKED_AT = 256
+
+
+def _is_given(x: Any) -> bool:
+    """Whether a number depends on what the traced function is given: to unroll the loops around it
+    makes no int of it.
+    """
+    recorders, handles = list[StagingRecorder](), dict[int, Any]()
+    recorder = local.recorder
+    while isinstance(recorder, StagingRecorder):
+        recorders.append(recorder)
+        handles |= {id(given): node for _, node, given in recorder.handles.values()}
+        handles |= {id(given): node for node, given in recorder.aliases.values()}
+        recorder = recorder.outer
+    if not isinstance(x, Array) or not recorders:
+        return False
+    given = {id(node) for node in recorders[-1].inputs}
+    seen, left = set[int](), [x._read()]
+    while left and len(seen) < _LOOKED_AT:
+        node: Any = left.pop()
+        if type(node) is not list or id(node) in seen:
+            continue
+        if id(node) in given:
+            return True
+        seen.add(id(node))
+        left += [handles[id(node)]] if id(node) in handles else node[ARGS] or ()
+    return False
 
 
 def _exceeds(name: str, a: Any, b: Any) -> Any:

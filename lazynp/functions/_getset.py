@@ -57,7 +57,8 @@ from lazynp.functions._index_keys import (
 from lazynp.functions._moving import index_step, moves, moving_step, same_slice, sized_step
 from lazynp.functions._one_element import element_of, element_there
 from lazynp.functions._operands import cast
-from lazynp.functions._parts import chosen_part, part, store_part
+from lazynp.functions._part_places import chosen_part, store_chosen
+from lazynp.functions._parts import part, store_part
 from lazynp.functions._places import put_at_once, taken_at_once
 from lazynp.functions._refused import FAULTS, wrong_index
 from lazynp.functions._shuffled import refuse_shuffling
@@ -356,7 +357,7 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
     aval = node[AVAL] if node[OP] is None else node[OP].aval
     if type(aval.plain) is SizedAval:
         index = with_sizes(index)
-    if staged and store_part(self, normal(index), value):
+    if staged and (store_chosen(self, index, value) or store_part(self, normal(index), value)):
         return None
     step: Any = None
     wrong: Any = None

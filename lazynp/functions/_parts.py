@@ -113,6 +113,14 @@ class Part:
     def ndim(self) -> int:
         return self.whole.ndim
 
+    @property
+    def _of_this_body(self) -> bool:
+        """Whether it was made where the trace is now, and shows no other array."""
+        recorder, whole = local.recorder, self.whole
+        if not isinstance(recorder, StagingRecorder) or whole._base is not None:
+            return False
+        return id(whole) not in recorder.handles and recorder.owns(whole._node)
+
     def mask(self) -> Array:
         """Where the slice is, in the shape of the whole."""
         return mask_of(self.regions, self.whole.shape)
@@ -369,37 +377,8 @@ def part(x: Array, index: Any) -> Part | None:
     return found[tuple(turned)] if any(s.step for s in turned) else found  # type: ignore[no-any-return]
 
 
-def chosen_part(x: Array, index: Any) -> Part | None:
-    """`x[index]` where slices of unknown size are places: `x[columns[begin:end]]`. None if there
-    are none.
-    """
-    items = index if type(index) is tuple else (index,)
-    some = next((i for i in items if type(i) is Part), None)
-    if some is None:
-        return None
-    items = expand_ellipsis(items, x.ndim)
-    if some.ndim != 1 or some.dtype.kind == "b" or len(items) != x.ndim or 0 in x.shape:
-        return some.unknown()  # type: ignore[no-any-return]
-    places = [moved(i, some.regions) if type(i) is Part else i for i in items]
-    for i in places:
-        if type(i) is Part and not (i.ndim == 1 and _matches(i.regions, some.regions)):
-            return some.unknown()  # type: ignore[no-any-return]
-    numbers = [type(i) is Part or type(i) is int or _is_integer(i) for i in places]
-    if not all(numbers) and (sum(numbers) > 1 or not all(map(_is_plain, places))):
-        return some.unknown()  # type: ignore[no-any-return]
-    whole = x[tuple([i.filled(0) if type(i) is Part else i for i in places])]
-    along = 0 if all(numbers) else numbers.index(True)
-    regions: list[Region | None] = [None] * whole.ndim
-    regions[along] = some.regions[0]
-    return Part(whole, tuple(regions))  # type: ignore[arg-type]
-
-
 def _is_integer(x: Any) -> bool:
     return isinstance(x, Array) and not x.ndim and x.dtype.kind in "iu"
-
-
-def _is_plain(x: Any) -> bool:
-    return type(x) is Part or isinstance(x, slice) and x == slice(None)
 
 
 def store_part(x: Array, index: Any, value: Any) -> bool:
@@ -418,9 +397,17 @@ def store_part(x: Array, index: Any, value: Any) -> bool:
 
 def store(target: Part, value: Any) -> None:
     whole = target.whole
-    if type(value) is Part:
-        if _shows(value.whole, whole) and _matches(target.regions, value.regions):
+    if type(value) is Part and _shows(value.whole, whole):
+        if same_regions(target.regions, value.regions):
             return  # the second half of `x[:k] += v`
+    u = fitting(target, value)
+    whole[...] = elementwise.select(target.mask(), u, new_array(whole._read()))
+
+
+def fitting(target: Part, value: Any) -> Array:
+    """A value for a slice of unknown size, in its window and its dtype."""
+    whole = target.whole
+    if type(value) is Part:
         if value.ndim > target.ndim:
             target.unknown()
         value = moved(value, target.regions[target.ndim - value.ndim :])
@@ -435,15 +422,14 @@ def store(target: Part, value: Any) -> None:
             target.unknown()
     u = assigned(value, whole.dtype, whole.shape)
     u = new_array(u) if type(u) is list else as_array(np.asarray(u).astype(whole.dtype))
-    u = broadcast(cast(u, whole.dtype), whole.shape)
-    whole[...] = elementwise.select(target.mask(), u, new_array(whole._read()))
+    return broadcast(cast(u, whole.dtype), whole.shape)
 
 
 def ndim_of(x: Any) -> int:
     return x.ndim if type(x) is Part else np.ndim(x)
 
 
-def _matches(a: Regions, b: Regions) -> bool:
+def same_regions(a: Regions, b: Regions) -> bool:
     return len(a) == len(b) and all(
         r is s if r is None or s is None else r.same(s) for r, s in zip(a, b, strict=True)
     )

@@ -38,6 +38,7 @@ class Range(NamedTuple):
 class Sink:
     """An equation that needs some places of a window only. windows: of a product, both. start: of a
     reduction, its neutral element and the number outside. onto: of a store, the array before it.
+    into: where in it the elements go, if not to their own places.
     place: of an element, where that is read. is_place: whether it asks where an element is.
     """
 
@@ -49,6 +50,7 @@ class Sink:
     onto: Atom | None = None
     place: Atom | None = None
     is_place: bool = False
+    into: Atom | None = None
 
 
 _COMBINED = {
@@ -115,7 +117,7 @@ class Plan:
         if name == "dot_general":
             return self._product(eqn)
         if name == "slice":
-            return self._pick(eqn)
+            return self._scatter(eqn) or self._pick(eqn)
         return self._store(eqn) if name == "select" else None
 
     def _reduction(self, eqn: Eqn, name: str) -> Sink | None:
@@ -169,6 +171,41 @@ class Plan:
             x = made.inputs[0]
         range_ = self.stretch(x) if is_window(x.aval) else None
         return None if range_ is None else Sink(eqn, (x,), range_, place=places[0])
+
+    def _scatter(self, eqn: Eqn) -> Sink | None:
+        """A store at places of a window, of an array that has one more place for those outside."""
+        put = self._maker(eqn.inputs[0], "put")
+        if put is None or eqn.params["axes"] != (0,) or put.params["mode"] != "set":
+            return None
+        longer, values, *places = put.inputs
+        joined, chosen = self._maker(longer, "concatenate"), self._maker(places[0], "select")
+        if joined is None or chosen is None or len(places) != 1 or longer.aval.ndim != 1:
+            return None
+        onto, (length,) = joined.inputs[0], eqn.outputs[0].aval.shape
+        if onto.aval.shape != (length,) or longer.aval.shape != (length + 1,):
+            return None
+        range_ = self._range(chosen.inputs[0])
+        if not is_window(values.aval) or range_ is None or not isinstance(onto, Var):
+            return None
+        return Sink(eqn, (values,), range_, onto=onto, into=chosen.inputs[1])
+
+    def reads(self, sink: Sink) -> bool:
+        """Whether a store takes its elements, or their places, from the array that it writes."""
+        onto, seen = self.same(sink.onto), set[Any]()
+        left = [*sink.windows, sink.into]
+        while left:
+            x = left.pop()
+            if not isinstance(x, Var) or x in seen:
+                continue
+            if self.same(x) is onto:
+                return True
+            seen.add(x)
+            left += self.maker[x].inputs if x in self.maker else ()
+        return False
+
+    def _maker(self, x: Atom, name: str) -> Eqn | None:
+        made = self.maker.get(x) if isinstance(x, Var) else None
+        return made if made is not None and made.primitive.name == name else None
 
     def _store(self, eqn: Eqn) -> Sink | None:
         """`select(mask, new, old)` of an array that is not computed here."""

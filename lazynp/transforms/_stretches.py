@@ -97,7 +97,8 @@ class _Element:
     ) -> None:
         self._plan, self._values, self._place, self._state = plan, values, place, state
         self._own = sink.eqn if sink.onto is not None else None
-        self._onto = None if sink.onto is None else plan.same(sink.onto)
+        own = sink.onto if sink.into is None else None  # else, it is read before it is written
+        self._onto = None if own is None else plan.same(own)
         self._found: dict[Any, Array] = {}
 
     def at(self, x: Atom) -> Array:
@@ -266,8 +267,10 @@ def _looped(plan: Plan, sink: Sink, values: dict[Any, Array]) -> Array:
         return elementwise.minimum(elementwise.maximum(_value(values, atom), 0), length)
 
     first, stop = bound(sink.range.low, 0), bound(sink.range.high, length)
+    if sink.into is not None and plan.reads(sink):
+        return _by_lists(plan, sink, values, first, stop)
     if sink.onto is not None:
-        start = values[sink.onto]
+        start = _value(values, sink.onto)
     else:
         neutral, outside = (shaping.full(v, shape=(), dtype=window.aval.dtype)
                             for v in sink.start)  # fmt: skip
@@ -293,14 +296,57 @@ def _looped(plan: Plan, sink: Sink, values: dict[Any, Array]) -> Array:
             return [elementwise.select(better, x, y) for x, y in chosen]
         if sink.onto is None:
             return [sink.combine(state, _in_dtype(element, state.dtype))]
-        return [shaping.update_slice(
-            state, element, place, axes=(0,), sizes=(1,), strides=(1,), shape=()
-        )]  # fmt: skip
+        if sink.into is not None:
+            place = elements.at(sink.into)
+        return [_put(state, element, place)]
 
+    made = _over(first, stop, states, step)[-1]
+    return _in_dtype(made, sink.eqn.outputs[0].aval.dtype)
+
+
+_SHORT = 128  # places of a list that is made in each round
+
+
+def _by_lists(plan: Plan, sink: Sink, values: dict[Any, Array], first: Array, stop: Array) -> Array:
+    """A store at places, of values that are read from the same array: all of them are listed before
+    the first one is written. A loop of one round or none stands for the choice between a short list
+    and a long one: so the array stays in its place.
+    """
+    (window,), onto = sink.windows, plan.same(sink.onto)
+    names = [v for v in values if plan.same(v) is onto]
+    (length,), count = window.aval.shape, elementwise.subtract(stop, first)
+    out, short = _value(values, sink.onto), elementwise.less_equal(count, _SHORT)  # type: ignore[arg-type]
+    for size, wanted in ((min(_SHORT, length), short), (length, elementwise.logical_not(short))):
+
+        def once(ys: list[Array], size: int = size) -> list[Array]:
+            given = values | dict.fromkeys(names, ys[1])
+            lists = [shaping.full(0, shape=(size,), dtype=d) for d in (window.aval.dtype, INT)]
+
+            def listed(zs: list[Array]) -> list[Array]:
+                elements = _Element(plan, sink, given, zs[0], ys[1])
+                found = (elements.at(window), _in_dtype(elements.at(sink.into), INT))  # type: ignore[arg-type]
+                at = elementwise.subtract(zs[0], first)
+                return [_put(x, y, at) for x, y in zip(zs[1:], found, strict=True)]
+
+            def written(zs: list[Array]) -> list[Array]:
+                element, place = [_picked(x, elementwise.subtract(zs[0], first)) for x in made]
+                return [_put(zs[1], element, place)]
+
+            made = _over(first, stop, lists, listed)
+            return _over(first, stop, ys[1:], written)
+
+        (out,) = _over(0, elementwise.convert(wanted, dtype=INT), [out], once)
+    return out
+
+
+def _put(x: Array, element: Array, place: Array) -> Array:
+    return shaping.update_slice(x, element, place, axes=(0,), sizes=(1,), strides=(1,), shape=())
+
+
+def _over(first: Any, stop: Any, states: list[Array], step: Any) -> list[Array]:
     avals = [aval_of((), INT), *[x.aval for x in states]]
     program = stage(step, avals, "a stretch of an axis")
-    made = over_stretch(first, stop, *states, *program.captured, jaxpr=program.jaxpr)[-1]
-    return _in_dtype(made, sink.eqn.outputs[0].aval.dtype)
+    return list(over_stretch(first, stop, *states, *program.captured, jaxpr=program.jaxpr))
 
 
 def _in_dtype(x: Array, dtype: np.dtype[Any]) -> Array:

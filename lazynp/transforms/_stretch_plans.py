@@ -60,6 +60,7 @@ _COMBINED = {
 }  # fmt: skip
 
 
+RUNNING = {"cumsum": elementwise.add, "cumprod": elementwise.multiply}
 _PLACES = {"argmax": elementwise.greater, "argmin": elementwise.less}
 
 
@@ -189,6 +190,27 @@ class Plan:
             return None
         return Sink(eqn, (values,), range_, onto=onto, into=chosen.inputs[1])
 
+    def running(self, sink: Sink) -> list[Var]:
+        """Sums and products so far that the elements of a window are made of: of nothing, before
+        its first place.
+        """
+        found, seen, left = list[Var](), set[Any](), list[Any](sink.windows)
+        while left:
+            x = left.pop()
+            eqn = self.maker.get(x) if isinstance(x, Var) and x not in seen else None
+            seen.add(x)
+            if eqn is None or id(eqn) in self.sinks and eqn is not sink.eqn:
+                continue
+            name = eqn.primitive.name
+            if name in RUNNING and eqn.params == {"axis": 0} and is_window(x.aval):
+                (of,) = eqn.inputs
+                if self._equal(self.stretch(of), sink.range) and self._outside(of, sink.range) == (
+                    name == "cumprod"
+                ):
+                    found.append(x)
+            left += eqn.inputs
+        return found
+
     def reads(self, sink: Sink) -> bool:
         """Whether a store takes its elements, or their places, from the array that it writes."""
         onto, seen = self.same(sink.onto), set[Any]()
@@ -294,11 +316,30 @@ class Plan:
             left += [a for a in eqn.inputs if isinstance(a, Var) and not a.aval.shape]
         return False
 
+    def _equal(self, a: Range | None, b: Range | None) -> bool:
+        return a is not None and b is not None and all(map(self._alike, a, b))
+
+    def _alike(self, a: Any, b: Any, depth: int = 8) -> bool:
+        """Whether two numbers are computed alike, as bounds that are written twice."""
+        a, b = self.same(a), self.same(b)
+        if a is b:
+            return True
+        if isinstance(a, Literal) and isinstance(b, Literal):
+            return a.aval is b.aval and bool(a.value == b.value)
+        p, q = (self.maker.get(x) if isinstance(x, Var) else None for x in (a, b))
+        if p is None or q is None or not depth or p.primitive is not q.primitive:
+            return False
+        alike = p.params == q.params and len(p.inputs) == len(q.inputs) and a.aval is b.aval
+        alike = alike and len(p.outputs) == 1 and p.primitive.kind != "host"
+        return alike and all(
+            self._alike(x, y, depth - 1) for x, y in zip(p.inputs, q.inputs, strict=True)
+        )
+
     def _outside(self, x: Atom, range_: Range) -> Any:
         """The number that an array repeats outside of these places; None if that is unknown."""
         if isinstance(x, Literal):
             return x.value
-        if x.aval.dtype.kind == "b" and self._range(x) == range_:
+        if x.aval.dtype.kind == "b" and self._equal(self._range(x), range_):
             return np.False_
         eqn = self.maker.get(x)
         if eqn is None:

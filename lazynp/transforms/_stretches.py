@@ -24,7 +24,7 @@ from lazynp._memo import cached
 from lazynp._primitive import Missing, Primitive
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._stage import literal, run_jaxpr, stage, stage_closed
-from lazynp.transforms._stretch_plans import INT, Plan, Range, Sink
+from lazynp.transforms._stretch_plans import INT, RUNNING, Plan, Range, Sink
 
 # sums are added up one by one, so those of many small numbers in a dtype that holds them
 _NARROW, _WIDE = (np.dtype("f2"), np.dtype("f4")), np.dtype("f8")
@@ -100,6 +100,7 @@ class _Element:
         own = sink.onto if sink.into is None else None  # else, it is read before it is written
         self._onto = None if own is None else plan.same(own)
         self._found: dict[Any, Array] = {}
+        self.running: dict[Any, Array] = {}  # sums and products before this place
 
     def at(self, x: Atom) -> Array:
         if isinstance(x, Literal):
@@ -114,6 +115,8 @@ class _Element:
         if self._onto is not None and self._plan.same(x) is self._onto:
             return _picked(self._state, self._place)
         eqn = self._plan.maker.get(x)
+        if eqn is not None and x in self.running:
+            return RUNNING[eqn.primitive.name](self.running[x], self.at(eqn.inputs[0]))
         if eqn is None or eqn is not self._own and id(eqn) in self._plan.sinks:
             return _picked(self._values[x], self._place)
         made = self._made(eqn, x)
@@ -279,11 +282,18 @@ def _looped(plan: Plan, sink: Sink, values: dict[Any, Array]) -> Array:
         if sink.combine is elementwise.add and start.dtype in _NARROW:
             start = _in_dtype(start, _WIDE)
 
+    running = plan.running(sink)
+    begun = [int(plan.maker[v].primitive.name == "cumprod") for v in running]
+    totals = [shaping.full(n, shape=(), dtype=v.aval.dtype) for n, v in zip(begun, running)]
     states = [start, shaping.full(0, shape=(), dtype=INT)] if sink.is_place else [start]
 
     def step(ys: list[Array]) -> list[Array]:
+        elements = _Element(plan, sink, values, *ys[:2])
+        elements.running = dict(zip(running, ys[len(ys) - len(running) :], strict=True))
+        return [*changed(ys[: len(ys) - len(running)], elements), *map(elements.at, running)]
+
+    def changed(ys: list[Array], elements: _Element) -> list[Array]:
         place, state, *found = ys
-        elements = _Element(plan, sink, values, place, state)
         element, *other = map(elements.at, sink.windows)
         if other:
             element = elementwise.multiply(element, *other)
@@ -300,7 +310,7 @@ def _looped(plan: Plan, sink: Sink, values: dict[Any, Array]) -> Array:
             place = elements.at(sink.into)
         return [_put(state, element, place)]
 
-    made = _over(first, stop, states, step)[-1]
+    made = _over(first, stop, [*states, *totals], step)[len(states) - 1]
     return _in_dtype(made, sink.eqn.outputs[0].aval.dtype)
 
 

@@ -183,6 +183,26 @@ def rows_at_places(at: Any, x: Any, c: Any) -> Any:
     return out
 
 
+def running(at: Any, x: Any, c: Any) -> Any:
+    out = x.copy()
+    for i in range(len(at) - 1):
+        begin, end = at[i], at[i + 1]
+        out[begin:end] = np.cumsum(x[begin:end]) + np.cumsum(np.cumsum(x[begin:end]) * 2)
+    return out
+
+
+def running_reduced(at: Any, x: Any, c: Any) -> Any:
+    out = np.zeros((len(at) - 1, 4))
+    for i in range(len(at) - 1):
+        row = x[at[i] : at[i + 1]]
+        out[i, 0] = np.cumsum(row - 3.0).sum() + np.cumprod(row * 0.25).sum()
+        out[i, 1] = np.cumsum(row - 3.0) @ row
+        if at[i] < at[i + 1]:
+            out[i, 2] = np.cumsum(row - 3.0).max() + np.cumprod(row - 3.0).min()
+            out[i, 3] = np.cumsum(row - 3.0).argmax()
+    return out
+
+
 def numpy_like(x: Any) -> Any:
     return x * 1.0
 
@@ -191,6 +211,7 @@ PROGRAMS = [
     sums, products, extremes, means, asked, dots, gathered, rows_of_matrix, columns_of_matrix,
     written, written_again, taken_from_itself, open_ends, places, spreads,
     added_at_places, stored_at_places, places_written_at_places, rows_at_places,
+    running, running_reduced,
 ]  # fmt: skip
 
 
@@ -226,6 +247,7 @@ def test_as_in_python(program: Any, dtype: str) -> None:
 ANY_BOUNDS = {
     "sums", "means", "asked", "gathered", "written", "written_again", "taken_from_itself",
     "open_ends", "added_at_places", "stored_at_places", "places_written_at_places",
+    "running",
 }  # fmt: skip
 
 

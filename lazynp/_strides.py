@@ -19,6 +19,7 @@ import numpy as np
 from lazynp._array import Array, NDArray as Ours, new_array
 from lazynp._avals import Aval, Shape, aval_of
 from lazynp._extents import mapped, stand_in
+from lazynp._fronts import strided
 from lazynp._memo import cached
 from lazynp._node import VALUE, Node
 from lazynp._sizes import sized
@@ -129,7 +130,7 @@ def owner_layout(shape: Shape, dtype: np.dtype[Any], order: Any) -> NDArray:
         return memory.transpose(np.argsort(order))
     memory = np.zeros(1, aval.dtype)
     strides = _strides(aval.shape, aval.dtype.itemsize, order)
-    return np.lib.stride_tricks.as_strided(memory, aval.shape, strides, writeable=True)
+    return strided(memory, aval.shape, strides)
 
 
 _shared_layout = cached()(owner_layout)  # of one array: nothing tells it from another's
@@ -181,7 +182,7 @@ def copied_order(array: Array) -> Order | None:
 @cached()
 def _order_in(shape: Shape, strides: Shape, itemsize: int) -> Order | None:
     memory = np.zeros(1, f"V{itemsize}")
-    return order_of_strides(np.lib.stride_tricks.as_strided(memory, shape, strides))
+    return order_of_strides(strided(memory, shape, strides))
 
 
 def order_of_strides(value: NDArray) -> Order | None:

@@ -165,6 +165,7 @@ np.arange(5) | x[np.arange(0, 5, i)] | np.dot([1, 2], [3, 4]) | np.dot(x, x) | x
 np.repeat(x, 2) | x.clip(0, 1) | x.clip(min=1) | f"{s:.3f}" | np.random.rand() | np.random.rand(3)
 np.random.normal(size=3) | rng.random((2, 3)) | rng.normal(0, 1) | rng.integers(0, 5, size=3)
 rng.normal(s, 1.0) | rng.choice(5, 2, replace=False)
+w.sum(axis=1) | w.mean(axis=0) | w * x[:2] | w.copy() | v[1] | v.max(axis=1) | v - 1 | v.T + 1
 """.strip()
 AT_ONCE = (
     "np.array",
@@ -189,6 +190,8 @@ def test_what_is_there_needs_no_function_of_python(form: str, eager: bool) -> No
     s, i, rng = x[1], np.arange(4)[2], np.random.default_rng(0)
     names = {"np": np, "x": x, "m": m, "s": s, "i": i, "z": np.asarray(1), "rng": rng}
     set_eager(eager)
+    names["w"] = np.lib.stride_tricks.sliding_window_view(x, 2)
+    names["v"] = np.lib.stride_tricks.as_strided(x, (4, 3), (8, 8))
     code = compile(form, form, "eval")
     for _ in range(3):
         eval(code, names)

@@ -520,6 +520,8 @@ static PyMethodDef METHODS[] = {
     {"add_rows", add_rows, METH_VARARGS,
      "add_rows(out, rows, values): out[rows[k]] += values[k], in order. False, with nothing done, "
      "for arrays of a kind that it does not take."},
+    {"strided", strided, METH_VARARGS,
+     "strided(memory, shape, strides): NumPy's view of it; nothing is checked."},
     {"take_kernels", take_kernels, METH_VARARGS,
      "take_kernels(ufuncs, functions): NumPy's functions that have kernels here. See kernels.h."},
     {"add_templates", add_templates, METH_VARARGS,

@@ -240,3 +240,29 @@ static PyObject *shown(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     Py_XDECREF(entry);
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
 }
+
+/* strided(memory, shape, strides): NumPy's view of this memory, whose base it has. Nothing is checked. */
+static PyObject *strided(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *memory;
+    PyArray_Dims shape = {NULL, 0}, strides = {NULL, 0};
+    PyObject *out = NULL;
+    if (!PyArg_ParseTuple(args, "O!O&O&", &PyArray_Type, &memory, PyArray_IntpConverter, &shape,
+                          PyArray_IntpConverter, &strides))
+        return NULL;
+    if (shape.len != strides.len)
+        PyErr_SetString(PyExc_ValueError, "strided: one stride for each axis");
+    else {
+        Py_INCREF(PyArray_DESCR(memory));
+        out = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(memory), shape.len, shape.ptr,
+                                   strides.ptr, PyArray_DATA(memory),
+                                   PyArray_FLAGS(memory) & NPY_ARRAY_WRITEABLE, NULL);
+    }
+    if (out && PyArray_SetBaseObject((PyArrayObject *)out, Py_NewRef(memory)) < 0)
+        Py_CLEAR(out);
+    if (out)
+        PyArray_UpdateFlags((PyArrayObject *)out, NPY_ARRAY_UPDATE_ALL);
+    PyDimMem_FREE(shape.ptr);
+    PyDimMem_FREE(strides.ptr);
+    return out;
+}

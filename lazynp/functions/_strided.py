@@ -15,6 +15,7 @@ from lazynp._array import Array, from_host, new_array, new_view
 from lazynp._dataclass import dataclass
 from lazynp._dimensions import require_all
 from lazynp._flush import host_value
+from lazynp._fronts import strided
 from lazynp._node import Node, aval_of_node, leaf
 from lazynp._recorder import staged
 from lazynp._sizes import sized
@@ -97,9 +98,8 @@ class Strided:
 
     def layout(self, dummy: NDArray) -> NDArray:
         size = dummy.itemsize
-        memory = np.lib.stride_tricks.as_strided(dummy, (self.offset + 1,), (size,))
-        strides = tuple(s * size for s in self.strides)
-        return np.lib.stride_tricks.as_strided(memory[self.offset :], self.shape, strides)
+        memory = strided(dummy, (self.offset + 1,), (size,))
+        return strided(memory[self.offset :], self.shape, [s * size for s in self.strides])
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class Repeats(Broadcast):
 
     def layout(self, dummy: NDArray) -> NDArray:
         shown = np.broadcast_to(dummy, self.shape)
-        return np.lib.stride_tricks.as_strided(dummy, shown.shape, shown.strides)
+        return strided(dummy, shown.shape, shown.strides)
 
 
 def sliding_window_view(
@@ -241,18 +241,17 @@ def as_strided(
     """
     array = as_array(x)
     owner = array._owner()
-    whole, its = layouts(owner, array)
     size = array.dtype.itemsize
-    shape = its.shape if shape is None else tuple([index(n) for n in to_host(shape)])
-    if strides is not None:
-        strides = tuple([int(s) for s in strides])
-    elif its.flags.c_contiguous:  # NumPy ignores the strides of such an array
-        strides = _c_strides(shape, size)
-    else:
-        strides = its.strides
+    shape = array.shape if shape is None else tuple([index(n) for n in to_host(shape)])
+    offset = 0
+    if strides is None or array is not owner:
+        whole, its = layouts(owner, array)
+        offset = _address(its) - _address(whole)
+        if strides is None:  # NumPy ignores the strides of an array in C order
+            strides = _c_strides(shape, size) if its.flags.c_contiguous else its.strides
+    strides = tuple([int(s) for s in strides])
     if len(shape) != len(strides):
         raise ValueError("mismatch in length of strides and shape")
-    offset = _address(its) - _address(whole)
     reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
     if math.prod(shape) and not (
         0 <= offset + sum(min(r, 0) for r in reach)

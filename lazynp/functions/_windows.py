@@ -13,6 +13,7 @@ import numpy as np
 from lazynp._array import Array, new_array, new_scalar, new_view
 from lazynp._dataclass import dataclass
 from lazynp._extents import stand_in
+from lazynp._fronts import strided
 from lazynp._node import Node, aval_of_node
 from lazynp._sizes import sized
 from lazynp._steps import Exact, Slice, basic_slice
@@ -54,7 +55,7 @@ class Windows(Exact):
             shape[a] = max(shape[a] - length + step, 0) // step
             strides[a] *= step
         last = [dummy.strides[a] for a in self.axes]
-        return np.lib.stride_tricks.as_strided(dummy, (*shape, *lengths), (*strides, *last))
+        return strided(dummy, (*shape, *lengths), (*strides, *last))
 
 
 def part_of_windows(array: Array, part: Slice, index: Any) -> Array | None:

@@ -212,3 +212,66 @@ def test_errors_that_are_ignored_cost_no_call() -> None:
     with numpy.errstate(over="ignore"):
         work()
         assert set(calls_of(work)) <= {"_quiet.py: write"}
+
+
+UFUNCS = {
+    1: ("exp", "log", "sqrt", "sin", "tanh", "cbrt", "log1p", "floor", "absolute", "spacing"),
+    2: ("power", "float_power", "copysign", "heaviside", "fmod", "arctan2", "ldexp", "maximum"),
+}
+OF_UFUNCS = [0.0, -0.0, 1.0, -2.5, 0.5, 3, -1, 2**70, 1e300, math.inf, math.nan]
+
+
+@needs_c  # without it, powers of a float64 do not warn
+@pytest.mark.parametrize("operands", UFUNCS)
+@pytest.mark.parametrize("state", ["warn", "raise"])
+def test_ufuncs_of_floats_and_float64s(operands: int, state: Any) -> None:
+    """Python's floats, and float64s of arrays: results, types, errors and warnings."""
+    set_eager(True)
+
+    def of(module: Any, name: str, values: Any, lazy: Any) -> Any:
+        args = [made(module, ("float64", v)) if it else v for v, it in zip(values, lazy)]
+        with (
+            warnings.catch_warnings(record=True) as heard,
+            numpy.errstate(all=state, under="ignore"),
+        ):
+            warnings.simplefilter("always")
+            try:
+                out: Any = numpy.asarray(getattr(module, name)(*args))
+                out = out.dtype, "nan" if numpy.isnan(out) else out.tobytes()
+            except Exception as error:
+                out = type(error), str(error)
+        return out, [str(w.message) for w in heard]
+
+    for name in UFUNCS[operands]:
+        for values in itertools.product(OF_UFUNCS, repeat=operands):
+            for lazy in itertools.product((False, True), repeat=operands):
+                wanted = of(numpy, name, values, lazy)
+                assert of(lazynp, name, values, lazy) == wanted, (name, values, lazy)
+
+
+@needs_c
+def test_numbers_and_roots_call_no_function_of_python() -> None:
+    set_eager(True)
+    x = lazynp.array([1.0, 4.0, 9.0])
+    y, table, a = x[1], lazynp.ones((3, 4))[:, ::2], numpy.float64(2)
+
+    def work() -> None:
+        lazynp.exp(1.5), lazynp.power(y, 3), lazynp.power(2.0, y), lazynp.power(y, 2.5)
+        x**0.5, table.T**0.5, a < x, a == x, numpy.int64(2) >= x
+
+    work()
+    work()
+    assert calls_of(work) == []
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4", "c16"])
+def test_roots_have_the_bits_of_numpys(dtype: str) -> None:
+    set_eager(True)
+    numbers = numpy.random.default_rng(0).normal(size=(40, 50)) * 1e3
+    numbers[0, :4] = 0.0, -0.0, math.inf, math.nan
+    for part in (lambda v: v, lambda v: v[:, ::3], lambda v: v.T, lambda v: v[::-2, 1:].T):
+        with numpy.errstate(all="ignore"):
+            wanted = part(numbers.astype(dtype)) ** 0.5
+            ours = part(lazynp.array(numbers.astype(dtype))) ** 0.5
+        assert ours.dtype == wanted.dtype and ours.strides == wanted.strides
+        assert numpy.asarray(ours).tobytes() == wanted.tobytes()

@@ -162,6 +162,7 @@ typedef struct {
     PyObject *weak;
     Recent recent[4]; /* what `entries` holds for the last kinds of operands */
     Loop loops[8];
+    Loop doubles; /* of numbers alone; `kinds[0]`: whether it was looked for */
 } Front;
 
 static PyTypeObject FrontType;

@@ -281,6 +281,63 @@ static int is_for_loop(Front *front, const Operand *them, Py_ssize_t n, int *num
     return *numbers || (axes && (front->method == Py_None || is_two(them[1].value)));
 }
 
+/* What NumPy makes of float64s, of which one may be Python's number, if C does not know the operation
+   (`np.power`), new. NULL without an error: forward. */
+static PyObject *of_float_and_number(Front *front, const Operand *them)
+{
+    PyObject *given[2] = {NULL}, *out = NULL;
+    int doubles = Py_TYPE(them[0].value) == &PyDoubleArrType_Type ||
+                  Py_TYPE(them[1].value) == &PyDoubleArrType_Type;
+    for (int i = 0; doubles && i < 2; i++)
+        given[i] = PyLong_CheckExact(them[i].value) ? PyNumber_Float(them[i].value)
+                                                    : Py_NewRef(them[i].value);
+    if (given[0] && given[1])
+        out = by_doubles(front, given, 2);
+    else if (PyErr_Occurred())
+        PyErr_Clear(); /* a large int: the ufunc reports it */
+    Py_XDECREF(given[0]);
+    Py_XDECREF(given[1]);
+    PyObject *number = out ? scalar(out, the.aval_of_double) : NULL;
+    Py_XDECREF(out);
+    return number;
+}
+
+/* Whether this is x ** 0.5 of floats, for which NumPy calls `sqrt`. */
+static int is_root(Front *front, const Operand *them)
+{
+    PyArrayObject *memory = (PyArrayObject *)them[0].value;
+    PyObject *power = them[1].value;
+    return front->method != Py_None && !front->creates && power && PyFloat_CheckExact(power) &&
+           PyFloat_AS_DOUBLE(power) == 0.5 && memory && is_memory((PyObject *)memory) &&
+           PyArray_NDIM(memory) && PyArray_SIZE(memory) <= LOOPED &&
+           (PyArray_TYPE(memory) == NPY_DOUBLE || PyArray_TYPE(memory) == NPY_FLOAT);
+}
+
+/* NumPy's result of this, as by `looped`. */
+static PyObject *root(const Operand *them, PyArrayObject *into, int ordered)
+{
+    static Loop roots[2];
+    int type = PyArray_TYPE((PyArrayObject *)them[0].value);
+    Loop *it = &roots[type == NPY_FLOAT];
+    if (!it->kinds[0]) {
+        PyObject *numpy = PyImport_ImportModule("numpy");
+        PyObject *sqrt = numpy ? PyObject_GetAttrString(numpy, "sqrt") : NULL;
+        if (sqrt)
+            find_loop(it, sqrt, 1, type, type); /* the loop lives as long as NumPy's module */
+        it->kinds[0] = 1;
+        Py_XDECREF(sqrt);
+        Py_XDECREF(numpy);
+    }
+    if (!it->loop)
+        return NULL;
+    PyObject *value = Py_NewRef(them[0].value);
+    PyArrayObject *result = by_loop(it, &value, 1, into);
+    if (!result && ordered && !PyErr_Occurred())
+        result = by_permuted_loop(it, &value, 1);
+    Py_DECREF(value);
+    return result ? handle_of(result) : NULL;
+}
+
 /* NumPy's result by its inner loop, new. What the operands are decides which; nothing depends on
    their shapes, which change from round to round in many loops. NULL without an error: forward to
    the memo table. `into`: memory of an operand that is lost after this, or NULL. ordered: whether an
@@ -289,8 +346,12 @@ static PyObject *looped(Front *front, const Operand *them, Py_ssize_t n, PyArray
                         int ordered)
 {
     int kinds[2], numbers;
+    if (n == 2 && is_root(front, them))
+        return root(them, into, ordered);
     if (!is_for_loop(front, them, n, &numbers))
         return NULL;
+    if (numbers && n == 2 && front->creates && !front->records)
+        return of_float_and_number(front, them);
     Loop *it = place_of_loop(front, them[0].known, them[1].known, kinds);
     if (!it || it->kinds[0] != kinds[0] || it->kinds[1] != kinds[1] || !it->loop)
         return NULL;

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "at_once.h"
 #include "core.h"
 #include "scalars.h"
 
@@ -18,6 +19,21 @@ static int are_numbers(PyObject *const *xs, Py_ssize_t n)
     return !PyErr_Occurred();
 }
 
+/* NumPy's float64 for float64s and Python's floats, by its inner loop, new. NULL without an error: the
+   ufunc must do it. */
+static PyObject *by_doubles(Front *front, PyObject *const *xs, Py_ssize_t n)
+{
+    double number;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!as_double(xs[i], &number))
+            return NULL;
+    if (!front->doubles.kinds[0]) {
+        find_loop(&front->doubles, front->function, (int)n, NPY_DOUBLE, NPY_DOUBLE);
+        front->doubles.kinds[0] = 1;
+    }
+    return front->doubles.loop ? double_by_loop(&front->doubles, xs, n) : NULL;
+}
+
 /* NumPy's result, if it is a number that programs support. Sets `*again` if Python must call. */
 static PyObject *of_numbers(Front *front, PyObject *now, PyObject *const *xs, Py_ssize_t n,
                             int *again)
@@ -25,7 +41,12 @@ static PyObject *of_numbers(Front *front, PyObject *now, PyObject *const *xs, Py
     *again = 1;
     if (watched())
         return NULL;
-    PyObject *result = quiet(OF(now, Recorder, quiet), front->function, xs, n, again);
+    PyObject *result = by_doubles(front, xs, n);
+    if (result || PyErr_Occurred()) {
+        *again = 0;
+        return result;
+    }
+    result = quiet(OF(now, Recorder, quiet), front->function, xs, n, again);
     if (result && !aval_of_number(result)) {
         *again = 1;
         Py_CLEAR(result);
@@ -34,6 +55,15 @@ static PyObject *of_numbers(Front *front, PyObject *now, PyObject *const *xs, Py
 }
 
 /* -- `numpy.f(x)`, `numpy.float64(2) * x`: `_protocols.array_ufunc` ------------------------------ */
+
+/* What NumPy has made an array of, without axes, as a number again: new. */
+static PyObject *number_again(PyObject *x)
+{
+    PyArrayObject *memory = (PyArrayObject *)x;
+    if (is_memory(x) && PyArray_NDIM(memory) == 0 && is_of_numbers(memory))
+        return PyArray_ToScalar(PyArray_DATA(memory), memory);
+    return Py_NewRef(x);
+}
 
 /* The operator on a Scalar and a number of NumPy's, as it is by itself or in an array without axes,
    new. NULL, without an error: forward. */
@@ -47,12 +77,8 @@ static PyObject *by_operator(Front *front, PyObject *ufunc, PyObject *x, PyObjec
     PyObject *both = PyDict_GetItemWithError(front->second, ufunc);
     if (!both || !PyTuple_CheckExact(both) || is_array(other))
         return NULL;
-    PyArrayObject *memory = (PyArrayObject *)other;
     Py_INCREF(both);
-    if (is_memory(other) && PyArray_NDIM(memory) == 0 && is_of_numbers(memory))
-        number = PyArray_ToScalar(PyArray_DATA(memory), memory);
-    else
-        number = Py_NewRef(other);
+    number = number_again(other);
     if (number && (is_scalar(number) ? value_of_scalar(number) : aval_of_number(number))) {
         PyObject *args[2] = {self, number};
         out = PyObject_Vectorcall(PyTuple_GET_ITEM(both, reflected), args, 2, NULL);
@@ -89,7 +115,11 @@ static PyObject *asked(PyObject *self_, PyObject *const *args, size_t nargsf, Py
         return hand_on(front, args, nargsf, names);
     }
     Py_INCREF(call);
-    PyObject *out = PyObject_Vectorcall(call, args + 3, n - 3, NULL);
+    PyObject *operands[2] = {number_again(args[3]), n == 5 ? number_again(args[4]) : NULL}, *out = NULL;
+    if (operands[0] && (n == 4 || operands[1]))
+        out = PyObject_Vectorcall(call, operands, n - 3, NULL);
+    Py_XDECREF(operands[0]);
+    Py_XDECREF(operands[1]);
     Py_DECREF(call);
     return out;
 }

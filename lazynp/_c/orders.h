@@ -90,6 +90,61 @@ static Placed *sort_by_digits(Placed *x, npy_intp n, Placed *other, uint64_t lea
     return x;
 }
 
+/* The order of integers that lie close together, by counting them: whether they do. Elements from the
+   beginning and from the end take turns, as one that equals the last one waits for its counter. */
+#define ORDER_BY_COUNTS(name, type, wide)                                                          \
+    static int name(const type *x, npy_intp n, npy_uint64 *out)                                    \
+    {                                                                                              \
+        type least = x[0], most = x[0];                                                            \
+        for (npy_intp i = 1; i < n; i++) {                                                         \
+            least = x[i] < least ? x[i] : least;                                                   \
+            most = x[i] > most ? x[i] : most;                                                      \
+        }                                                                                          \
+        if (((wide)most - (wide)least) >> DIGIT)                                                   \
+            return 0;                                                                              \
+        npy_intp starts[1 << DIGIT], ends[1 << DIGIT], start = 0, half = n / 2;                    \
+        npy_intp digits = (npy_intp)((wide)most - (wide)least) + 1;                                \
+        memset(starts, 0, digits * sizeof *starts);                                                \
+        memset(ends, 0, digits * sizeof *ends);                                                    \
+        for (npy_intp i = 0; i < half; i++) {                                                      \
+            starts[(wide)x[i] - (wide)least]++;                                                    \
+            ends[(wide)x[n - 1 - i] - (wide)least]++;                                              \
+        }                                                                                          \
+        if (n & 1)                                                                                 \
+            starts[(wide)x[half] - (wide)least]++;                                                 \
+        for (npy_intp digit = 0; digit < digits; digit++) {                                        \
+            npy_intp count = starts[digit] + ends[digit];                                          \
+            starts[digit] = start;                                                                 \
+            start += count;                                                                        \
+            ends[digit] = start;                                                                   \
+        }                                                                                          \
+        for (npy_intp i = 0; i < half; i++) {                                                      \
+            out[starts[(wide)x[i] - (wide)least]++] = (npy_uint64)i;                               \
+            out[--ends[(wide)x[n - 1 - i] - (wide)least]] = (npy_uint64)(n - 1 - i);               \
+        }                                                                                          \
+        if (n & 1)                                                                                 \
+            out[starts[(wide)x[half] - (wide)least]] = (npy_uint64)half;                           \
+        return 1;                                                                                  \
+    }
+
+ORDER_BY_COUNTS(counted_int32, int32_t, uint32_t)
+ORDER_BY_COUNTS(counted_int64, int64_t, uint64_t)
+ORDER_BY_COUNTS(counted_uint32, uint32_t, uint32_t)
+ORDER_BY_COUNTS(counted_uint64, uint64_t, uint64_t)
+
+static int order_by_counts(int type, const void *x, npy_intp n, npy_uint64 *out)
+{
+    if (n <= LONG_ROW)
+        return 0;
+    switch (type) {
+    case NPY_INT32: return counted_int32(x, n, out);
+    case NPY_INT64: return counted_int64(x, n, out);
+    case NPY_UINT32: return counted_uint32(x, n, out);
+    case NPY_UINT64: return counted_uint64(x, n, out);
+    default: return 0;
+    }
+}
+
 /* How rows are sorted; one alone by either. */
 typedef enum { BY_DIGITS, BY_VECTORS, BY_EITHER } By;
 
@@ -191,8 +246,13 @@ static PyObject *stable_order(PyObject *Py_UNUSED(module), PyObject *args)
         npy_uint64 *to = PyArray_DATA((PyArrayObject *)out);
         Placed *other = keys + PyArray_SIZE(x);
         NPY_BEGIN_ALLOW_THREADS
-        for (npy_intp row = 0; row < rows; row++) {
-            keys_of(type, from + row * n * PyArray_ITEMSIZE(x), n, keys + row * n);
+        npy_intp counted = 0;
+        while (counted < rows && order_by_counts(type, from + counted * n * PyArray_ITEMSIZE(x), n,
+                                                 to + counted * n))
+            lost[counted++] = -1;
+        for (npy_intp row = counted == rows ? rows : 0; row < rows; row++) {
+            const char *first = from + row * n * PyArray_ITEMSIZE(x);
+            keys_of(type, first, n, keys + row * n);
             lost[row] = (signed char)prepare_row(keys + row * n, n, other, bits, by, to + row * n);
             sorts |= lost[row] >= 0;
         }

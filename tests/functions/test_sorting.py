@@ -198,3 +198,24 @@ def test_any_sort(elements: list[float], axis: int | None, dtype: str) -> None:
     data = {"x": np.array(x).reshape(2, 3).astype(dtype)}
     check(f"np.sort(x, axis={axis})", data, exact=True)
     check(f"np.argsort(x, axis={axis}, kind='stable')", data, exact=True)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "u4", "u8"])
+@pytest.mark.parametrize("size", [1024, 1025, 5000, 20001])
+def test_integers_that_are_close_together(dtype: str, size: int) -> None:
+    """Rows of few distinct integers, at both ends of their range, and rows of a little more."""
+    ends, rng = np.iinfo(dtype), np.random.default_rng(0)
+    for low, high in (
+        (0, 1), (3, 2050), (3, 2051), (ends.min, ends.min + 2047), (ends.max - 2048, ends.max),
+    ):  # fmt: skip
+        x = rng.integers(low, high, size, dtype=dtype, endpoint=True)
+        x[0], x[-1] = low, high
+        for row in (x, x[::-1].copy(), np.sort(x), x[1::2]):
+            wanted = np.argsort(row, kind="stable")
+            assert np.asarray(lazynp.argsort(lazynp.array(row), kind="stable")).tolist() == (
+                wanted.tolist()
+            )
+        rows = x[: size // 2 * 2].reshape(2, -1)
+        rows[1, 0] = rows[0, 0] if low else high  # of two rows, one may be for other means
+        found = lazynp.argsort(lazynp.array(rows), axis=1, kind="stable")
+        assert np.asarray(found).tolist() == np.argsort(rows, axis=1, kind="stable").tolist()

@@ -46,6 +46,18 @@ static inline PyObject *host_memory(PyObject *x)
                : NULL;
 }
 
+/* The memory of an array of records without objects, borrowed; else NULL. */
+static inline PyObject *record_memory(PyObject *x)
+{
+    PyObject *node = is_array(x) ? node_of(x) : NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    return is_memory(value) && PyDataType_HASFIELDS(PyArray_DESCR((PyArrayObject *)value)) &&
+                   !PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)value)) &&
+                   is_laid_out(x, (PyArrayObject *)value)
+               ? value
+               : NULL;
+}
+
 /* The aval of NumPy's array of any dtype, new. */
 static PyObject *aval_of_any(PyArrayObject *memory)
 {
@@ -159,7 +171,7 @@ static PyObject *of_hosts(PyObject *function, PyObject *now, PyObject *const *xs
     return out;
 }
 
-/* `x[index]` of strings or dates: one, which is NumPy's own, or a selection. NULL, without an error:
+/* `x[index]` of strings, dates or records: one, which is NumPy's own, or a selection. NULL, without an error:
    forward. */
 static PyObject *host_item(PyObject *value, PyObject *index)
 {

@@ -678,7 +678,8 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
             again = 0;
             out = view_at_once(self, index, now, aval, value, &again);
         }
-        else if (host_memory(self))
+        else if (host_memory(self) ||
+                 ((is_array(index) || is_memory(index)) && record_memory(self)))
             again = !(out = host_item(value, index));
     }
     else if (aval && (out = traced_item(self, index, now)))

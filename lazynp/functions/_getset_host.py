@@ -44,8 +44,9 @@ def record_of(self: Array, index: Any, value: Any) -> Any:
 
 def is_field(index: Any) -> bool:
     """Whether this is a field name, or a list of them."""
-    names = index if type(index) is list else [index]
-    return bool(names) and all(isinstance(n, str) for n in names)
+    if type(index) is not list:
+        return isinstance(index, str)
+    return bool(index) and all(isinstance(n, str) for n in index)
 
 
 def set_on_host(self: Array, index: Any, value: Any) -> None:

@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from tests.test_fastpath import MODES, clean, set_eager
+from tests.test_fastpath import MODES, calls_of, clean, needs_c, set_eager
 
 __all__ = ["clean"]  # a fixture
 
@@ -234,3 +234,48 @@ def test_record_arrays_that_are_views_and_copies(made: str) -> None:
         x["count"] = 5
         found.append((str(x), str(r), r["price"].tolist(), r["count"].tolist(), type(r).__name__))
     assert found[0] == found[1]
+
+
+SELECTED: list[Any] = [
+    [("a", "i8"), ("b", "f8")], [("a", ">i8"), ("s", "U3"), ("v", "f4", (2, 2))],
+    numpy.dtype([("a", "i1"), ("b", "f8")], align=True), [("n", [("p", "i4"), ("q", "M8[D]")])],
+    [("o", object), ("b", "f8")],
+]  # fmt: skip
+PARTS: list[Any] = [lambda v: v, lambda v: v[::2], lambda v: v.T, lambda v: v[:, 1]]
+
+
+@pytest.mark.parametrize("dtype", SELECTED, ids=str)
+@pytest.mark.parametrize("eager", [True, False])
+def test_records_that_index_arrays_select(dtype: Any, eager: bool) -> None:
+    set_eager(eager)
+    rng = numpy.random.default_rng(0)
+    theirs = numpy.zeros((6, 4), dtype)
+    theirs[theirs.dtype.names[-1]][2:, 1:] = 3  # type: ignore[index]
+    for part in PARTS:
+        a, b = part(theirs), part(np.array(theirs))
+        n = a.shape[0]
+        for index in (
+            rng.random(n) > 0.5, rng.integers(0, n, 5), rng.random(a.shape) > 0.5,
+            rng.integers(0, n, (2, 3)), numpy.array([], int), numpy.array(1), numpy.array([n]),
+        ):  # fmt: skip
+            found = []
+            for array, where in ((a, index), (b, index), (b, np.array(index))):
+                try:
+                    got = array[where]
+                    found.append((got.dtype, got.shape, got.strides, str(got.tolist())))
+                    if got.ndim and got.size:  # a copy
+                        got[got.dtype.names[0]] = got[got.dtype.names[0]][::-1].copy()
+                        found[-1] += str(got.tolist()), str(array.tolist())
+                except IndexError as error:
+                    found.append((str(error),))
+            assert found[1] == found[0] and found[2] == found[0], (index, found)
+
+
+@needs_c
+def test_records_that_a_mask_selects_need_no_index_of_python() -> None:
+    set_eager(True)
+    x = np.array(numpy.zeros(9, [("a", "i8"), ("b", "f8")]))
+    mask = np.arange(9) > 4
+    assert len(x[mask]) == len(x[mask]) == 4
+    called = calls_of(lambda: [x[mask] for _ in range(5)])
+    assert not [name for name in called if not name.startswith(("_avals.py", "_sizes.py"))]

@@ -255,9 +255,9 @@ def test_numbers_and_roots_call_no_function_of_python() -> None:
     x = lazynp.array([1.0, 4.0, 9.0])
     y, table, a = x[1], lazynp.ones((3, 4))[:, ::2], numpy.float64(2)
 
-    def work() -> None:
-        lazynp.exp(1.5), lazynp.power(y, 3), lazynp.power(2.0, y), lazynp.power(y, 2.5)
-        x**0.5, table.T**0.5, a < x, a == x, numpy.int64(2) >= x
+    def work() -> Any:
+        powers = lazynp.power(y, 3), lazynp.power(2.0, y), lazynp.power(y, 2.5), x**0.5
+        return powers, lazynp.exp(1.5), table.T**0.5, a < x, a == x, numpy.int64(2) >= x
 
     work()
     work()

@@ -1,8 +1,8 @@
 """Reading and writing by index: `x[index]` and `x[index] = value`.
 
 A basic index gives a view and records one `slice`. Its memo entry on the aval (op, start indices,
-view step) makes a known slice cost a few look-ups. Start indices are operands, not parameters, so a
-moving index is one program. For advanced indices see `_advanced`.
+view step) makes known slices cheap. Start indices are operands, not parameters, so one program
+serves all places. For advanced indices see `_advanced`.
 """
 
 from __future__ import annotations

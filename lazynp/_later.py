@@ -17,6 +17,9 @@ class Later:
     def __init__(self, name: str) -> None:
         self._name = name
 
+    def __reduce__(self) -> Any:
+        return Later, (self._name,)
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(import_module(self._name), name)
         if not name.startswith("_"):

@@ -165,6 +165,8 @@ class _Sampler:
         if not callable(method):
             return method
         made = self.__dict__[name] = _sampled(method)
+        # for pickle; without the part in C, functions are pickled by name only
+        made.reduced = _method_of, (type(self), self._generator, name)
         return made
 
     def shuffle(self, x: _Any, axis: int = 0) -> None:
@@ -197,6 +199,10 @@ def _wrapped(kind: type[_Sampler], generator: _Any) -> _Any:
     sampler = object.__new__(kind)
     sampler._generator = generator
     return sampler
+
+
+def _method_of(kind: type[_Sampler], generator: _Any, name: str) -> _Any:
+    return getattr(_wrapped(kind, generator), name)
 
 
 class Generator(_Sampler):

@@ -38,6 +38,7 @@ def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:
             kwargs = {name: _elements(x) for name, x in kwargs.items()}
         return function(*_to_host(args), **_to_host(kwargs))
 
+    call.__module__ = __name__  # where pickle finds it
     return call
 
 

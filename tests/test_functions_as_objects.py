@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from types import MethodType
 from typing import Any
@@ -38,6 +39,46 @@ def test_aliases_with_names_of_their_own(name: str) -> None:
     wanted = getattr(np, name)(np.array(values))
     np.testing.assert_array_equal(np.asarray(function(lazynp.array(values))), wanted)
     np.testing.assert_array_equal(getattr(np, name)(lazynp.array(values)), wanted)
+
+
+ROOMS = ["", "char", "fft", "linalg", "ma", "random", "rec", "strings", "testing"]
+
+
+def is_pickled(x: Any) -> bool:
+    try:
+        return pickle.loads(pickle.dumps(x)) is x
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return False
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_names_that_numpy_pickles(room: str) -> None:
+    """So that processes can be sent `np.char.upper`: by their names, as one function."""
+    numpys = getattr(np, room) if room else np
+    ours = importlib.import_module(f"lazynp.{room}") if room else lazynp
+    names = [n for n in numpys.__all__ if n in vars(ours) and is_pickled(vars(numpys).get(n))]
+    assert len(names) > 10 or room == "rec"
+    assert [n for n in names if not is_pickled(getattr(ours, n))] == []
+
+
+def test_methods_of_ufuncs_are_pickled() -> None:
+    for name in ("reduce", "accumulate", "reduceat", "outer", "at"):
+        method = getattr(lazynp.add, name)
+        assert pickle.loads(pickle.dumps(method)) == method
+    total = pickle.loads(pickle.dumps(lazynp.multiply.reduce))
+    assert total(lazynp.array([2.0, 5.0])) == 10
+
+
+@pytest.mark.skipif(not BUILT, reason="Python pickles its functions by name")
+@pytest.mark.parametrize("kind", ["default_rng", "RandomState"])
+def test_methods_of_generators_are_pickled(kind: str) -> None:
+    """With their generator, which goes on from where it was."""
+    ours, numpys = getattr(lazynp.random, kind)(3), getattr(np.random, kind)(3)
+    assert ours.normal() == numpys.normal()
+    method, again = pickle.loads(pickle.dumps([ours.normal, ours.uniform]))
+    for _ in range(2):
+        assert method() == numpys.normal()
+        assert again() == numpys.uniform()  # of the same generator
 
 
 def test_attributes_may_be_set() -> None:

@@ -92,9 +92,17 @@ static PyObject *front_repr(PyObject *self)
     return PyObject_Repr(((Front *)self)->python);
 }
 
-/* For pickle: a front is a function of the namespace, found by its name. */
+/* For pickle: a front is a function of the namespace, found by its name; or a method of an object
+   that is pickled with it (of a ufunc; `reduced` says what a generator's is). */
 static PyObject *front_reduce(PyObject *self, PyObject *Py_UNUSED(protocol))
 {
+    PyObject *python = ((Front *)self)->python;
+    if (PyMethod_Check(python))
+        return PyObject_CallMethod(python, "__reduce__", NULL);
+    PyObject *reduced = PyObject_GetAttrString(python, "reduced");
+    if (reduced || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return reduced;
+    PyErr_Clear();
     return PyObject_GetAttrString(((Front *)self)->python, "__qualname__");
 }
 

@@ -207,12 +207,18 @@ def mirrored(module: Any, names: Iterable[str]) -> dict[str, Any]:
     Names that the module only provides on demand (deprecated ones) are left out.
     """
     found: dict[str, Any] = {}
+    made: dict[int, Any] = {}  # by the function of NumPy's, which may have several names
     for name in names:
         if name not in vars(module):
             continue
         it = getattr(module, name)
         if isinstance(it, (FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum))):
-            it = hosted(it)
+            if id(it) not in made:
+                made[id(it)] = hosted(it)
+                # where pickle finds it: `numpy.char` has functions of `numpy.strings`
+                made[id(it)].__module__ = _room(module.__name__)
+                made[id(it)].__qualname__ = name
+            it = made[id(it)]
         elif type(it) is np.ndarray:
             it = new_array(from_host(it))
         found[name] = it

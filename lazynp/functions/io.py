@@ -49,7 +49,7 @@ def _naming_classes(function: Any) -> Any:
 
 
 array_repr = functools.wraps(np.array_repr, updated=())(_naming_classes(_array_repr))
-array_repr.__doc__, array_repr.__module__ = _array_repr.__doc__, __name__
+array_repr.__doc__, array_repr.__module__ = _array_repr.__doc__, _array_repr.__module__
 array_repr._implementation = _naming_classes(_array_repr._implementation)  # type: ignore[attr-defined]
 
 

@@ -20,6 +20,7 @@ from lazynp.transforms._call import jaxpr_explicit, jit_call, moving_flags, pres
 from lazynp.transforms._checks import discharge_call, unchecked
 from lazynp.transforms._jit import jit
 from lazynp.transforms._loops import while_call
+from lazynp.transforms._recipes import remade
 from lazynp.transforms._sized_loops import staged_body
 from lazynp.transforms._stack import check_callable, name_of
 from lazynp.transforms._stage import (
@@ -253,7 +254,6 @@ def checkpoint(
     how = {"name": name_of(fun)} if kept else {"policy": policy or "nothing"}
     what = f"checkpoint of {name_of(fun)}"
 
-    @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         if not (local.recorder.staging or local.level):
             return fun(*args, **kwargs)  # nobody keeps anything
@@ -277,4 +277,5 @@ def checkpoint(
         given.finish()
         return flat.rebuilt([o._read() for o in outs], program.like)
 
-    return checkpointed
+    static = {"static_argnums": static_argnums, "static_argnames": static_argnames}
+    return remade(checkpointed, checkpoint, fun, policy=policy, **static)

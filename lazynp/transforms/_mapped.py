@@ -56,4 +56,4 @@ def vmap(
         except TypeError as second:  # it cannot be traced so; other errors are the function's own
             raise first from second
 
-    return with_recipe(mapped, vmap, fun, *options)
+    return with_recipe(mapped, vmap, fun, *options, spmd_axis_name)

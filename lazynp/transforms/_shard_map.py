@@ -18,6 +18,7 @@ from lazynp._shardings import Mesh, NamedSharding, PartitionSpec, current_mesh
 from lazynp._tree import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import shaping
 from lazynp.primitives.placing import put, target_of
+from lazynp.transforms._recipes import remade
 from lazynp.transforms._stack import check_callable, name_of, node_of, result_handle
 from lazynp.transforms._vmap import Wording, mapping
 
@@ -48,14 +49,14 @@ def shard_map(
     what = f"shard_map of {name_of(f)}"
     ins = tuple(in_specs) if isinstance(in_specs, list) else in_specs
 
-    @functools.wraps(f)
     def call(*args: Any) -> Any:
         grid = mesh or current_mesh()
         if grid is None:
             raise ValueError(f"{what}: a mesh is required: mesh=, or with set_mesh(mesh)")
         return _Call(f, grid, what, out_specs, check_vma).run(args, ins)
 
-    return call
+    specs = {"in_specs": in_specs, "out_specs": out_specs}
+    return remade(call, shard_map, f, mesh=mesh, **specs, check_vma=check_vma)
 
 
 def _is_spec(x: Any) -> bool:

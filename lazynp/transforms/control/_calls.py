@@ -33,6 +33,7 @@ from lazynp._array import Array
 from lazynp._errstate import errstate
 from lazynp._memo import Memo
 from lazynp.transforms import wrappers
+from lazynp.transforms._recipes import within
 from lazynp.transforms.control._affected import is_affected
 from lazynp.transforms.control._asked import by_key, looked_at
 from lazynp.transforms.control._by_rounds import OF_TRACED, STANDING
@@ -173,14 +174,13 @@ def _remade(function: FunctionType, code: CodeType, closure: tuple[CellType, ...
 
 def _inside(function: FunctionType, always: bool) -> FunctionType:
     """A transformed function, `grad(f)`, or an adopted one, with its f converted."""
-    cells = function.__closure__ or ()
     made, same = [], True
-    for cell in cells:
+    for cell in function.__closure__ or ():
         try:
             before = cell.cell_contents
         except ValueError:
             return function
-        after = converted(before, always) if before is not function else before
+        after = before if before is function else within(before, lambda f: converted(f, always))
         same = same and after is before
         made.append(cell if after is before else CellType(after))
     return function if same else _remade(function, function.__code__, tuple(made))

@@ -56,7 +56,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array
         if count <= 0:
             raise ValueError("number sections must be larger than 0.") from None
         each, extras = divmod(total, count)
-        bounds = [i * each + smallest(i, extras) for i in range(count + 1)]
+        places = list(range(count + 1))  # MemoryError at once for what memory cannot hold
+        bounds = [i * each + smallest(i, extras) for i in places]
     before = (slice(None),) * axis
     if type(x) is NDArray and all([type(b) is int for b in bounds]):
         return [x[(*before, slice(*pair))] for pair in pairwise(bounds)]

@@ -94,6 +94,8 @@ def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **opti
 def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     """See `numpy.round`."""
     x, decimals = as_array(a), operator.index(decimals)
+    if not -(1 << 31) <= decimals < 1 << 31:
+        np.round(np.empty(0), decimals)  # raises
     if needs_host(x):
         return host_into(np.round, x, decimals, out=out)
     if out is not None and getattr(out, "size", x.size) != x.size:

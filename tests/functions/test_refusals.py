@@ -200,3 +200,20 @@ def test_what_is_read_only_stays_as_it_is(policy: str, statement: str, part: str
         names["x"] = eval(part, names)
         found.append((outcome(lambda names=names: eval(statement, names)), whole.tolist()))
     assert found[0] == found[1] and found[0][1][0] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("decimals", [2**31, -(2**31) - 1, 2**63, 10**30])
+def test_decimals_that_no_int_of_c_holds(decimals: int) -> None:
+    for x in (1.5, numpy.array([1.5, 2.0]), numpy.array([1, 2])):
+        want = outcome(lambda x=x: numpy.round(x, decimals))
+        assert want[0] == "OverflowError"
+        assert outcome(lambda x=x: np.round(np.array(x), decimals)) == want
+        assert outcome(lambda x=x: np.array(x).round(decimals)) == want
+
+
+@pytest.mark.parametrize("count", [2**45, 2**62, 10**30])
+def test_parts_that_no_list_holds(count: int) -> None:
+    """At once: they were made one by one, for as long as there was memory."""
+    want = outcome(lambda: numpy.array_split(numpy.ones(3), count))[0]
+    assert want in {"MemoryError", "OverflowError"}
+    assert outcome(lambda: np.array_split(np.ones(3), count))[0] == want

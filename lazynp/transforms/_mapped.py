@@ -1,5 +1,5 @@
 """vmap: first the function as it is, then, if it asks for a value that differs, what `jit` makes of
-it: there, branches and loops of Python's are part of the program.
+it: there, branches and loops of Python's are part of the program. (shard_map does the same.)
 """
 
 from __future__ import annotations
@@ -45,15 +45,27 @@ def vmap(
     plain = mapping(wording, fun, *options, spmd_axis_name)
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return plain(*args, **kwargs)
-        except TypeError as error:
-            if getattr(error, "wording", None) is not wording or DISABLED or local.recorder.staging:
-                raise
-            first = error
-        try:
-            return mapping(wording, jit(fun), *options, spmd_axis_name)(*args, **kwargs)
-        except TypeError as second:  # it cannot be traced so; other errors are the function's own
-            raise first from second
+        def call(function: Callable[..., Any]) -> Any:
+            same = function is fun
+            made = plain if same else mapping(wording, function, *options, spmd_axis_name)
+            return made(*args, **kwargs)
+
+        return or_traced(call, fun, wording)
 
     return with_recipe(mapped, vmap, fun, *options, spmd_axis_name)
+
+
+def or_traced(
+    call: Callable[[Callable[..., Any]], Any], fun: Callable[..., Any], wording: Wording
+) -> Any:
+    """`call(fun)`, or if that asks for a value that differs, `call` of what `jit` makes of it."""
+    try:
+        return call(fun)
+    except TypeError as error:
+        if getattr(error, "wording", None) is not wording or DISABLED or local.recorder.staging:
+            raise
+        first = error
+    try:
+        return call(jit(fun))
+    except TypeError as second:  # it cannot be traced so; other errors are the function's own
+        raise first from second

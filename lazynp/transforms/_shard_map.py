@@ -18,6 +18,7 @@ from lazynp._shardings import Mesh, NamedSharding, PartitionSpec, current_mesh
 from lazynp._tree import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import shaping
 from lazynp.primitives.placing import put, target_of
+from lazynp.transforms._mapped import or_traced
 from lazynp.transforms._recipes import remade
 from lazynp.transforms._stack import check_callable, name_of, node_of, result_handle
 from lazynp.transforms._vmap import Wording, mapping
@@ -36,7 +37,8 @@ def shard_map(
     mesh: by default the one that is set. in_specs, out_specs: how arguments are split into blocks,
     and blocks of results joined; PartitionSpecs, or trees of them that are prefixes of the
     arguments and of the results. `f` may write its blocks; such writes stay there. In it, the axes
-    of the mesh are names for `psum`, `all_gather`, `axis_index` and the like.
+    of the mesh are names for `psum`, `all_gather`, `axis_index` and the like. Python's branches and
+    loops on values of a block are traced as `jit` traces them.
 
     Raises ValueError if an axis does not divide a dimension evenly, and for results that may differ
     along an axis that their spec does not name; check_vma=False trusts that they do not.
@@ -47,13 +49,18 @@ def shard_map(
         )
     check_callable("shard_map", f)
     what = f"shard_map of {name_of(f)}"
+    wording = _Devices(what, out_specs)
     ins = tuple(in_specs) if isinstance(in_specs, list) else in_specs
 
     def call(*args: Any) -> Any:
         grid = mesh or current_mesh()
         if grid is None:
             raise ValueError(f"{what}: a mesh is required: mesh=, or with set_mesh(mesh)")
-        return _Call(f, grid, what, out_specs, check_vma).run(args, ins)
+
+        def called(function: Callable[..., Any]) -> Any:
+            return _Call(function, grid, wording, check_vma).run(args, ins)
+
+        return or_traced(called, f, wording)
 
     specs = {"in_specs": in_specs, "out_specs": out_specs}
     return remade(call, shard_map, f, mesh=mesh, **specs, check_vma=check_vma)
@@ -85,11 +92,11 @@ class _Call:
     """One call: its blocks, and how its results are joined."""
 
     def __init__(
-        self, function: Callable[..., Any], mesh: Mesh, what: str, out_specs: Any, check: bool
+        self, function: Callable[..., Any], mesh: Mesh, wording: _Devices, check: bool
     ) -> None:
-        self.function, self.mesh, self.what = function, mesh, what
-        self.out_specs, self.check = out_specs, check
-        self.wording = _Devices(what, out_specs)
+        self.function, self.mesh, self.what = function, mesh, wording.what
+        self.out_specs, self.check = wording.out_specs, check
+        self.wording = wording
 
     def run(self, args: tuple[Any, ...], in_specs: Any) -> Any:
         leaves, structure = tree_flatten(args)

@@ -48,8 +48,40 @@ def _looped() -> Any:
     return blocks.reshape(8, 8)
 
 
+def branches(a: Any) -> Any:
+    """Each device takes its own, and all come to the collective."""
+    if a.sum() > 200:
+        return a * np.psum(a.mean(), "x")
+    return np.sin(a) - a.sum()
+
+
+def halves(a: Any) -> Any:
+    while a.sum() > 100:
+        a = a * 0.5
+    return a * float(a[0, 0] > 1)
+
+
+def _by_blocks(f: Callable[[Any, Any], Any]) -> Any:
+    """f of each block of two rows, and of all of them."""
+    blocks = A.reshape(4, 2, 8)
+    return numpy.concatenate([f(b, blocks) for b in blocks])
+
+
+def _halved(b: Any) -> Any:
+    return b * (b[0, 0] > 1) if b.sum() <= 100 else _halved(b * 0.5)
+
+
 EVERY_OTHER = numpy.arange(8)[:, None] % 2 == 0
 CALLS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "Python's branches": (
+        mapped(branches, P("x"), P("x")),
+        _by_blocks(
+            lambda b, all_: (
+                b * all_.mean((1, 2)).sum() if b.sum() > 200 else numpy.sin(b) - b.sum()
+            )
+        ),
+    ),
+    "Python's loops": (mapped(halves, P("x"), P("x")), _by_blocks(lambda b, _: _halved(b))),
     "blocks": (mapped(lambda a: a * 2, P("x", "y"), P("x", "y")), A * 2),
     "axis_index": (
         mapped(lambda a: a + np.axis_index("x"), P("x", "y"), P("x", "y")),
@@ -102,7 +134,8 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Any]] = {
 NAMES = """
 blocks; axis_index; axis_index of two; axis_size; psum; pmean; pmax; pmin; all_gather;
 all_gather axis; all_gather tiled; all_gather of two; psum_scatter; psum_scatter untiled; ppermute;
-all_to_all; writes; writes to what all have; loop; trust; product; decorator
+all_to_all; writes; writes to what all have; loop; trust; product; decorator; Python's branches;
+Python's loops
 """.split(";")
 
 
@@ -135,6 +168,10 @@ SAME: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "replicated": (
         lambda a: mapped(lambda b, c: b * c.sum(), (P("x"), P()), P("x"))(a, a),
         lambda a: a * a.sum(),
+    ),
+    "Python's branch": (
+        lambda a: mapped(lambda b: b**2 if b.sum() > 200 else 3 * b, P("x"), P("x"))(a),
+        lambda a: np.concatenate([3 * a[:2], a[2:] ** 2]),
     ),
     "pmean": (
         lambda a: mapped(lambda b: np.pmean(b**2, ("x", "y")), P("x", "y"), P())(a),
@@ -227,13 +264,15 @@ def test_errors_speak_of_shard_map() -> None:
     with pytest.raises(ValueError, match="^shard_map of <lambda>: out_specs: .* is not a prefix"):
         mapped(lambda a: {"k": a}, P("x"), {"z": P("x")})(A)
 
-    def branches(a: Any) -> Any:
-        return a if a.sum() > 0 else -a
+    def converts(a: Any) -> Any:
+        return a * numpy.asarray(a).sum()
 
-    def asks(a: Any) -> Any:
-        return a * float(a.sum())
+    def endless(a: Any) -> Any:
+        while a.sum() > 9:
+            a = numpy.asarray(a) / 2
+        return a
 
-    for f in (branches, asks):
+    for f in (converts, endless):
         words = f"^shard_map of {f.__name__}: .* is another for each device.* a spec that names no"
         with pytest.raises(TypeError, match=words):
             mapped(f, P("x"), P("x"))(A)

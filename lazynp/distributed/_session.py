@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import io
+import operator
 import pickle
 import socket
 import subprocess
@@ -64,6 +65,7 @@ def initialize(
     if count is None or index is None:
         missing = "num_processes" if count is None else "process_id"
         raise ValueError(f"initialize: {missing} is required: no variable says it")
+    count, index = _integer("num_processes", count), _integer("process_id", index)
     if count < 1:
         raise ValueError(f"initialize: num_processes must be at least 1, got {count}")
     if not 0 <= index < count:
@@ -82,6 +84,13 @@ def initialize(
         atexit.register(shutdown)
         lowering.at_last(_at_last)
     _initialized.append(True)
+
+
+def _integer(name: str, number: Any) -> int:
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise TypeError(f"initialize: {name} must be an integer, got {number!r}") from None
 
 
 def _connected(

@@ -69,6 +69,14 @@ def test_wrong_numbers_are_value_errors() -> None:
     assert not distributed.is_initialized()
 
 
+@pytest.mark.parametrize("numbers", [(2.5, 0), (2, 1.0), ("2", 0), (2, "0")])
+def test_numbers_of_processes_are_integers(numbers: Any) -> None:
+    """2.5 processes were awaited."""
+    with pytest.raises(TypeError, match="initialize: (num_processes|process_id) must be an integ"):
+        distributed.initialize("127.0.0.1:1", *numbers, initialization_timeout=1)
+    assert not distributed.is_initialized()
+
+
 def test_after_a_device_was_used_it_is_refused() -> None:
     before = "np.config(execution='compiled'); (np.ones(5000) * 2).sum() + 0; np.stats()\n"
     before += "print(np.ones(5).sum())"

@@ -76,10 +76,8 @@ def evaluate(
         found = scan(nodes, asked)
         assert found is not None
     _not_alone(place, nodes)
-    key, leaves, slots = found
     there = place.there()
-    for i in range(len(leaves)):
-        bring(leaves[i], there)
+    key, leaves, slots = _brought(nodes, asked, found, there)
     layouts = tuple([lowering.layout_of(n[VALUE]) for n in leaves])
     node_counts, leaf_counts = counts(nodes), counts(leaves)
     outside, leaf_outside = outside_of(nodes, leaves, node_counts, leaf_counts)
@@ -102,6 +100,20 @@ def evaluate(
         count(plan)
     nodes.clear()
     return plan
+
+
+def _brought(nodes: list[Node], asked: Node | None, found: Any, there: Any) -> Any:
+    """What `scan` found, with the leaves here. One that comes from another place may have needed a
+    value of these nodes, in a chain of places: that one is a leaf now.
+    """
+    while True:
+        leaves = found[1]
+        for i in range(len(leaves)):
+            bring(leaves[i], there)
+        if all([n[VALUE] is None for n in nodes]):
+            return found
+        nodes[:] = [n for n in nodes if n[VALUE] is None]
+        found = scan(nodes, asked)
 
 
 def at_once(recorder: PlacedRecorder, op: Op, operands: tuple[Node, ...]) -> Any:

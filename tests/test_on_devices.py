@@ -332,3 +332,21 @@ def test_reading_a_split_array_gathers_it() -> None:
     assert float(x.sum()) == float(x.copy().sum())  # each device has such a value
     _ = numpy.asarray(x.sum(axis=0))
     assert np.stats().gathers == before
+
+
+@on_eight
+def test_chains_of_places_that_come_back() -> None:
+    """What waits for another place may need a value that waits here."""
+    mesh, pair = np.make_mesh((4, 2), ("x", "y")), np.make_mesh((2,), ("x",), np.devices()[:2])
+    on = [
+        np.NamedSharding(mesh, P(None, "x")), np.NamedSharding(pair, P("x")), "cpu:3",
+        np.NamedSharding(mesh, P("x", "y")), "cpu",
+    ]  # fmt: skip
+    x = numpy.arange(64.0).reshape(8, 8)
+    for chain in ([0, 1, 3, 4], [1, 2, 1, 2, 4], [0, 2, 1, 3, 2, 0, 4], [2, 0, 2, 3, 1, 3]):
+        y, want, kept = np.array(x), x, []
+        for place in chain:
+            y, want = np.device_put(y, on[place]) * 2 + 1, want * 2 + 1
+            kept.append((y, want))
+        for got, due in reversed(kept):  # the last one needs all others
+            numpy.testing.assert_array_equal(got, due)

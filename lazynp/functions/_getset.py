@@ -1,8 +1,7 @@
 """Reading and writing by index: `x[index]` and `x[index] = value`.
 
-A basic index gives a view and records one `slice`. Its memo entry on the aval (op, start indices,
-view step) makes known slices cheap. Start indices are operands, not parameters, so one program
-serves all places. For advanced indices see `_advanced`.
+A basic index gives a view and records one `slice`, which is kept on the aval. Start indices are
+operands, not parameters, so one program serves all places. For advanced indices see `_advanced`.
 """
 
 from __future__ import annotations

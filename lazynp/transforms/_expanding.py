@@ -26,6 +26,17 @@ class Unnamed(Exception):
         self.size = size
 
 
+def refuse_unbound(jaxpr: Jaxpr, what: str) -> None:
+    """Raise TypeError where its types have a size that no variable of it stands for."""
+    for var in (*jaxpr.inputs, *[v for eqn in jaxpr.eqns for v in eqn.outputs]):
+        for n in var.aval.shape:
+            if type(n) is Size and n not in jaxpr.sizes:
+                raise TypeError(
+                    f"{what}: its types have the size {n}, which belongs to a function around it; "
+                    "use jit here, or take the jaxpr of the outer function"
+                )
+
+
 class _Expansion:
     """The equations of an expanded jaxpr, as they are written."""
 

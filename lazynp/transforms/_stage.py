@@ -31,7 +31,7 @@ from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.placing import current_spmd
 from lazynp.transforms._alike import first_alike
 from lazynp.transforms._axes import NamedSizes, Names, axes_argument, names_of_leaves
-from lazynp.transforms._expanding import expanded
+from lazynp.transforms._expanding import expanded, refuse_unbound
 from lazynp.transforms._jvp import jvp_nodes
 from lazynp.transforms._linearize import (
     Linearized,
@@ -267,11 +267,10 @@ def make_jaxpr(
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
 
     def traced(*args: Any, **kwargs: Any) -> Any:
-        program, flat = trace_call(fun, args, kwargs, f"make_jaxpr of {name_of(fun)}",
-                                   numbers, axes)  # fmt: skip
-        if not return_shape:
-            return program.jaxpr
-        return program.jaxpr, _shapes(program, flat)
+        what = f"make_jaxpr of {name_of(fun)}"
+        program, flat = trace_call(fun, args, kwargs, what, numbers, axes)
+        refuse_unbound(program.jaxpr, what)
+        return (program.jaxpr, _shapes(program, flat)) if return_shape else program.jaxpr
 
     return traced
 

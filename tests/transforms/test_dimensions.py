@@ -361,6 +361,24 @@ def test_functions_that_are_not_written_for_sizes_say_so(name: str, function: An
         np.jit(function, abstracted_axes={0: "n"})(X)
 
 
+def test_a_jaxpr_binds_its_sizes_or_is_refused() -> None:
+    """Within a function of sizes, those of that function have no variables in another jaxpr."""
+    inner: list[Any] = [
+        lambda x: np.make_jaxpr(lambda k: x * k)(2.0), lambda x: np.make_jaxpr(lambda y: y + 1)(x),
+        lambda x: np.make_jaxpr(lambda k: x.sum() * k)(2.0),
+    ]  # fmt: skip
+    for make in inner:
+        with pytest.raises(TypeError, match="the size n, which belongs to a function around it"):
+            np.make_jaxpr(lambda x, make=make: make(x) and x, abstracted_axes={0: "n"})(X)
+    known = [
+        lambda x: np.make_jaxpr(lambda y: y + 1)(np.ones(3)),
+        lambda x: np.make_jaxpr(lambda y: y + 1, abstracted_axes={0: "m"})(np.ones(3)),
+        lambda x: np.make_jaxpr(lambda k: k * x.shape[0])(2.0),
+    ]
+    for make in known:
+        assert np.make_jaxpr(lambda x, make=make: make(x) and x, abstracted_axes={0: "n"})(X)
+
+
 @pytest.mark.parametrize("shape", [(-1, 2), (2, -1), (0, -1), (3, -1, 2)])
 def test_reshape_refuses_what_numpy_refuses(shape: tuple[int, ...]) -> None:
     f = np.jit(lambda x: x.reshape(shape), abstracted_axes={0: "n"})

@@ -32,8 +32,8 @@ EAGER_SUITE = $(addprefix tests/,programs test_array.py test_strides.py \
 # Without the C, only what a fast path stands before can differ.
 PURE_SUITE = $(filter-out %/test_creation.py %/test_host_dtypes.py %/test_strides.py,$(EAGER_SUITE)) \
 	$(addprefix tests/test_,form.py fastpath_views.py ownership.py views.py)
-# the doctests of lazynp and of the documents
-DOCTESTS = lazynp $(wildcard README.md docs/*.md)
+# The doctests of lazynp and of the documents. The functions of `testing` have NumPy's docstrings.
+DOCTESTS = --ignore=lazynp/testing.py lazynp $(wildcard README.md docs/*.md)
 
 .PHONY: everything demo test search soak neighbours test-full lint format doctest docs bench dist clean
 .NOTPARALLEL:

@@ -232,4 +232,4 @@ def counted_from_another(x, a):
             x[j : j + 2] += x[j - i : j - i + 2] * 0.1
 
 
-UNROLLED = ["counted_from_another", "backwards_to_the_front"]
+UNROLLED = ["counted_from_another"]

@@ -57,7 +57,9 @@ def test_names_that_numpy_pickles(room: str) -> None:
     numpys = getattr(np, room) if room else np
     ours = importlib.import_module(f"lazynp.{room}") if room else lazynp
     names = [n for n in numpys.__all__ if n in vars(ours) and is_pickled(vars(numpys).get(n))]
-    assert len(names) > 10 or room == "rec"
+    # since NumPy 2.5, the functions of `char` are found when they are asked for, with a warning
+    few = room == "rec" or room == "char" and np.lib.NumpyVersion(np.__version__) >= "2.5.0"
+    assert few or len(names) > 10
     assert [n for n in names if not is_pickled(getattr(ours, n))] == []
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.rec as _numpy
 
+from lazynp._array import NDArray as _NDArray
 from lazynp.functions._host import mirrored as _mirrored
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _numpys_array = globals()["array"]
 def _array(obj: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
     formats = args[3] if len(args) > 3 else kwargs.get("formats")
     copied = args[8] if len(args) > 8 else kwargs.get("copy", True)
-    ours = hasattr(obj, "_read") and obj.ndim > 0 and obj.dtype.names is not None
+    ours = isinstance(obj, _NDArray) and obj.dtype.names is not None
     if ours and not copied and formats is None and dtype in (None, obj.dtype):
         return obj.view(_numpy.recarray)
     return _numpys_array(obj, dtype, *args, **kwargs)

@@ -134,6 +134,8 @@ def _field_of(self: Any, name: Any, value: Any = None) -> Any:
     """`recarray.field`."""
     if isinstance(name, int):
         name = self.dtype.names[name]
+    if name not in self.dtype.fields:
+        raise KeyError(name)
     if value is None:
         return _of_fields(self, _plain(self)[name])
     _plain(self)[name] = value

@@ -206,6 +206,11 @@ def test_record_arrays_are_copied_pickled_and_given_away() -> None:
     assert numpy.asarray(r).dtype == RECORD and type(np.asarray(r)) is np.ndarray
     with pytest.raises(AttributeError, match="recarray has no attribute nothing"):
         print(r.nothing)
+    for wrong, error in (("nothing", KeyError), (7, IndexError)):
+        with pytest.raises(error):
+            r.field(wrong)
+        with pytest.raises(error):
+            numpy.array(ROWS, RECORD).view(numpy.recarray).field(wrong)
     with pytest.raises(AttributeError, match="'record' object has no attribute 'nothing'"):
         print(r[0].nothing)
     x.flags.writeable = False

@@ -16,12 +16,17 @@ from lazynp.transforms.control import TooLong
 LEAST = 0.04  # seconds of a trace: most take less
 IN_BACKGROUND = 0.25  # of compiling, since Python goes on; but the end of the process waits
 LOADING = 0.15  # seconds, if jaxlib is not loaded yet
-ENOUGH, _BUSY = 4, 4  # cores: on fewer, so many times as much is lost
+_ENOUGH, _BUSY = 4, 4  # cores: on fewer, so many times as much is lost
 _LONG = 0.005  # seconds of a call
 
 
 class Later(TooLong):
     """A trace has taken what it may now; it may take longer when Python has run for longer."""
+
+
+def few_cores() -> bool:
+    """Whether what is compiled in the background takes its time from Python."""
+    return lowering.cores() < _ENOUGH
 
 
 class Budget:
@@ -44,7 +49,7 @@ class Budget:
         Python has spent its price on it; on others, too, while the first has not won yet, only for
         a share of the time. Functions call each other, so the same time is spent on several.
         """
-        share = self.of_compilers if lowering.cores() < ENOUGH else self.of_more
+        share = self.of_compilers if few_cores() else self.of_more
         both = self._compiling + compiling
         return not self._compiling or both <= share * time.thread_time()
 
@@ -68,5 +73,5 @@ def lost_to_python(compiling: float, call: float) -> float:
         return compiling
     if call >= _LONG:
         return compiling * IN_BACKGROUND
-    busy = _BUSY if lowering.cores() < ENOUGH else 1
+    busy = _BUSY if few_cores() else 1
     return compiling * busy * IN_BACKGROUND + (0.0 if lowering.is_loaded() else LOADING)

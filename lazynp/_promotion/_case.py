@@ -14,7 +14,7 @@ from typing import Any
 from lazynp import lowering
 from lazynp._memo import Memo
 from lazynp._promotion import _earlier
-from lazynp._promotion._budget import ENOUGH, budget, lost_to_python
+from lazynp._promotion._budget import budget, few_cores, lost_to_python
 from lazynp._promotion._gains import FASTER, HOPELESS, Slower
 from lazynp._promotion._given import Given
 from lazynp._promotion._program import Program
@@ -107,7 +107,7 @@ class Case:
 
     @property
     def _waits(self) -> bool:
-        worth = _WORTH_WAITING_BUSY if lowering.cores() < ENOUGH else _WORTH_WAITING
+        worth = _WORTH_WAITING_BUSY if few_cores() else _WORTH_WAITING
         return max(self.last or 0.0, self._ran) >= worth * self.compiling
 
     @property

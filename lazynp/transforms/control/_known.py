@@ -272,8 +272,8 @@ def _checked(name: str, a: Any, b: Any, line: int) -> Any:
         if max(abs(plain(x, y)) for x in p for y in q) < _LARGE:
             return plain(a, b)
     # without the loop, `2**k` of a k that it counts is an int of any size
-    exact = session.exact and not (_is_given(a) or _is_given(b))
-    if session.depth and (exact or name in ("Pow", "LShift") and type(b) is not int):
+    grows = name in ("Pow", "LShift") and type(b) is not int
+    if session.depth and (grows or session.exact and not (_is_given(a) or _is_given(b))):
         raise CannotStage(f"line {line}: an int that may have more than 64 bits")
     if name == "LShift" and q[0] < 0:
         check_later(elementwise.less(b, 0), ValueError, "negative shift count")

@@ -58,7 +58,7 @@ from lazynp.functions._one_element import element_of, element_there
 from lazynp.functions._operands import cast
 from lazynp.functions._part_places import chosen_part, store_chosen
 from lazynp.functions._parts import part, store_part
-from lazynp.functions._places import put_at_once, taken_at_once
+from lazynp.functions._places_at_once import put_at_once, taken_at_once
 from lazynp.functions._refused import FAULTS, wrong_index
 from lazynp.functions._shuffled import refuse_shuffling
 from lazynp.functions._stores import (

@@ -55,7 +55,7 @@ def find(nodes: list[Node]) -> Found | None:
         unit = heads.get((node[OP], id(node[CODE]), node[OFFSET]))
         if unit is not None:
             found = _taken(unit, nodes, i, references)
-            if found is not None and 2 * found.end > len(nodes):
+            if found is not None and (found.rounds == MOST or 2 * found.end > len(nodes)):
                 return found
             break
     return _search(nodes, references)

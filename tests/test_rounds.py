@@ -526,3 +526,23 @@ def test_rounds_whose_shapes_vary_are_recorded_only_until_that_shows(
         assert numpy.asarray(x).shape == (3001,)
     made = len(_node._ops.table) - begun
     assert (not gathered and 100 < made < 400) if varies else (gathered and made < 50)
+
+
+def test_the_period_of_short_rounds_is_searched_for_once(monkeypatch: Any) -> None:
+    """A run takes `MOST` rounds; of two operations, twice as many may be pending."""
+    searches = []
+    real = _rounds.find_period
+
+    def counted(nodes: Any) -> Any:
+        searches.append(len(nodes))
+        return real(nodes)
+
+    monkeypatch.setattr(_rounds, "find_period", counted)
+    with fresh():
+        step = lazynp.jit(lambda x: x * 0.5 + 1.0)
+        x, expected = lazynp.arange(9.0), numpy.arange(9.0)
+        for _ in range(4000):
+            x = step(x)
+            expected = expected * 0.5 + 1.0
+        numpy.testing.assert_allclose(x, expected, rtol=1e-15)
+    assert len(searches) <= 4

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _graph, _on_devices, _reference, _rounds
+from lazynp._alone import run_alone
 from lazynp._cutsites import LARGE, Gathered, key_of
 from lazynp._entries import at
 from lazynp._errors import InternalError
@@ -85,9 +86,9 @@ def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
             tell()
         pending = recorder.pending
         alone = pending and not observers and recorder.place is None
-        plan = _graph.run_alone(pending, asked, reason) if alone else None
+        plan = run_alone(pending, asked, reason) if alone else None
         if plan is not None:
-            recorder.due, recorder.inside = False, UNKNOWN
+            recorder.due, recorder.inside, recorder.asked = False, UNKNOWN, True
             return plan
     # otherwise another thread evaluated it
     nodes = [n for n in recorder.pending if n[VALUE] is None]

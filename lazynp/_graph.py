@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from lazynp import _blocks, _reference, _unit, lowering
+from lazynp._alone import ALONE, Alone, run_compiled
 from lazynp._config import config
 from lazynp._form import Likeness, depth_first, drop_dead, outside_of, place_of, scan
 from lazynp._fronts import in_front
 from lazynp._memo import Memo
-from lazynp._node import ARGS, CODE, OFFSET, OP, PROJECT, VALUE, Node, Op, aval_of_node
+from lazynp._node import ARGS, CODE, OFFSET, OP, PROJECT, VALUE, Node, aval_of_node
 from lazynp._ownership import COUNTED, counts
 from lazynp._plan import STATS, Plan, Sighting
 from lazynp._plan_jaxpr import Ref, Step
@@ -95,7 +96,7 @@ def _by_program(
         if nodes and nodes[0][OP].primitive.kind == "call":
             alone = Alone.of(plan, nodes, asked)
             if alone is not None:
-                _alone.put(nodes[0][OP], alone)
+                ALONE.put(nodes[0][OP], alone)
         run_compiled(plan, nodes, leaves, slots)
         if not plan.limited and (plan.watch is None or plan.watch.candidates):
             after_run(plan, nodes, asked)
@@ -130,115 +131,6 @@ def by_reference(nodes: list[Node], asked: Node | None) -> None:
     if asked is not None and not any(n is asked for n in reversed(nodes)):
         _complete(nodes, asked)
     _blocks.run(nodes, asked)
-
-
-def run_alone(nodes: list[Node], asked: Node, reason: Any) -> Plan | None:
-    """If these are a call of a function and its results, and ran before, run them the same way."""
-    alone = _alone.get(nodes[0][OP])
-    return alone.plan if alone is not None and alone.run(nodes, asked, reason) else None
-
-
-class Alone:
-    """How a call of a function (`jit`) ran when nothing but its results was pending.
-
-    The next such call runs without a search for its form. In general, references decide which
-    memory results may reuse and which are wanted. Here no result reuses an operand's memory, and
-    all are wanted.
-    """
-
-    __slots__ = ("plan", "ops", "place", "slots", "times", "prepared")
-
-    def __init__(self, plan: Plan, ops: list[Op], place: int, slots: list[bool]) -> None:
-        self.plan, self.ops, self.place, self.slots = plan, ops, place, slots
-        self.times = 0  # see `_on_devices.at_once`
-        self.prepared: Any = None
-
-    @staticmethod
-    def of(plan: Plan, nodes: list[Node], asked: Node | None) -> Alone | None:
-        """None if other such calls may not run this way."""
-        call, *results = nodes
-        if not call[OP].primitive.multiple_results or len(results) != len(call[OP].aval):
-            return None
-        if not all(n[OP].primitive is PROJECT and n[ARGS][0] is call for n in results):
-            return None
-        place = next((i for i, n in enumerate(results, 1) if n is asked), 0)
-        whole = plan.outputs[0] == 0 or len(plan.outputs) == len(call[OP].aval)
-        if not place or not whole or plan.donated():
-            return None
-        args = call[ARGS]
-        if not all([type(a) is list for a in args]) or len(set(map(id, args))) < len(args):
-            return None
-        slots = [isinstance(a[VALUE], np.generic) for a in args]
-        return Alone(plan, [n[OP] for n in nodes], place, slots)
-
-    def run(self, nodes: list[Node], asked: Node, reason: Any, placed: bool = False) -> bool:
-        """Run the call, if nothing else is to run. placed: elsewhere, where no policy matters."""
-        plan = self.plan
-        call = nodes[0]
-        args = call[ARGS]
-        if [n[OP] for n in nodes] != self.ops or nodes[self.place] is not asked:
-            return False
-        if call[VALUE] is not None or config.debug_nans:
-            return False
-        if config.execution == "reference" and not placed:
-            return False
-        del call  # a held reference would make it one of the results
-        if plan.current is None or plan.lean is not None or plan.watch and plan.watch.candidates:
-            return False
-        if len(args) > 1 and len(set(map(id, args))) < len(args):
-            return False
-        slots = []
-        leaves = []
-        for a, slot in zip(args, self.slots, strict=True):
-            value = a[VALUE]
-            if value is None or isinstance(value, np.generic) is not slot:
-                return False
-            if slot:
-                slots.append(value)
-            else:
-                leaves.append(a)
-        note_read(leaves)
-        try:
-            run_compiled(plan, nodes, leaves, slots)
-        except lowering.Unfinished:  # its program for other numbers is still being compiled
-            if plan.at_once:
-                raise
-            return False
-        STATS.cuts += 1
-        plan.reason = reason
-        plan.runs += 1
-        plan.tier = "compiled"
-        nodes.clear()
-        return True
-
-
-_alone: Memo[Op, Alone] = Memo("calls", costly=True)  # by the op of the call
-
-
-def run_compiled(plan: Plan, nodes: list[Node], leaves: list[Node], slots: list[Any]) -> None:
-    results: list[Any] = []
-    try:
-        plan.run(leaves, slots, results)
-        _commit(nodes, plan, results[0])
-    except BaseException:
-        if results:  # interrupted after the run, which may have consumed donated operands
-            _commit(nodes, plan, results[0])
-        raise
-
-
-def _commit(nodes: list[Node], plan: Plan, results: list[Any]) -> None:
-    position = 0
-    for i in plan.outputs:
-        node = nodes[i]
-        op = node[OP]
-        if op.primitive.multiple_results:
-            count = len(op.aval)
-            node[VALUE] = tuple(results[position : position + count])
-            position += count
-        else:
-            node[VALUE] = results[position]
-            position += 1
-        node[ARGS] = plan
 
 
 # -- collecting ----------------------------------------------------------------------------------
@@ -376,7 +268,7 @@ def forget() -> None:
     _plans.clear()
     _plans_by_count.clear()
     _likenesses.clear()
-    _alone.clear()
+    ALONE.clear()
     _unit.forget()
 
 

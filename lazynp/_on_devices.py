@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from lazynp import lowering
+from lazynp._alone import TIMES, Alone, Prepared, run_compiled
 from lazynp._form import depth_first, drop_dead, outside_of, scan
-from lazynp._graph import Alone, build, drop_evaluated, project_now, run_compiled
+from lazynp._graph import build, drop_evaluated, project_now
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import Memo
 from lazynp._node import ARGS, OP, VALUE, Node, Op
@@ -154,27 +155,6 @@ def at_once(recorder: PlacedRecorder, op: Op, operands: tuple[Node, ...]) -> Any
     if prepared.moves:
         count(plan)
     return plan, results
-
-
-TIMES = 2  # runs by itself, one after the other, before a call no longer waits for others
-
-
-class Prepared:
-    """What does not change from call to call: the program, and where its operands are."""
-
-    __slots__ = ("program", "run", "places", "leaves", "slots", "moves")
-
-    def __init__(self, slots: list[bool], program: Any) -> None:
-        """slots: for each operand of the call, whether it is a number."""
-        executable = program.executable
-        self.places = [j for j, slot in enumerate(slots) if not slot]
-        self.slots = [j for j, slot in enumerate(slots) if slot]
-        # the operand's place, and the description of the buffer that it must have
-        self.leaves = [
-            (self.places[j], wanted)
-            for j, wanted in zip(program.leaves, executable.wanted, strict=False)
-        ]
-        self.program, self.run, self.moves = program, executable.run, bool(executable.collectives)
 
 
 def _with_numbers(plan: Plan, prepared: Prepared, operands: tuple[Node, ...]) -> Any:

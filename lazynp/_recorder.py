@@ -109,7 +109,7 @@ class Recorder:
 
     __slots__ = (
         "pending", "limit", "due", "backend", "quiet", "inside", "staging", "sites", "policy",
-        "countdown", "_recording", "__weakref__",
+        "countdown", "asked", "observed", "__weakref__",
     )  # fmt: skip
 
     place: Any = None  # the devices of what is recorded, if not the first: see `_placed`
@@ -125,7 +125,8 @@ class Recorder:
         self.inside: tuple[int, int, tuple[int, ...]] | None = UNKNOWN
         self.staging = ""  # what is being traced; nothing has a value there
         self.countdown = TICK  # the fast path in C has one of its own
-        self._recording = 0  # open blocks of `recording`
+        self.asked = True  # a value was asked for since the last call that ran at once
+        self.observed = 0  # open blocks of `recording`
         self.choose()
 
     def is_full(self) -> bool:
@@ -137,9 +138,9 @@ class Recorder:
         imposed = backends.get("imposed")
         if imposed is not None:
             self.backend = imposed
-        elif not self._recording and (mode := self.policy.mode) is Mode.EAGER:
+        elif not self.observed and (mode := self.policy.mode) is Mode.EAGER:
             self.backend = backends["eager"]
-        elif not self._recording and mode is Mode.FIRST and self._may_learn:
+        elif not self.observed and mode is Mode.FIRST and self._may_learn:
             self.backend = backends.get("first", RECORD)  # none while this module is imported
         else:
             self.backend = RECORD
@@ -147,12 +148,12 @@ class Recorder:
     @contextmanager
     def recording(self) -> Iterator[None]:
         """A block in which nothing is executed eagerly."""
-        self._recording += 1
+        self.observed += 1
         self.choose()
         try:
             yield
         finally:
-            self._recording -= 1
+            self.observed -= 1
             self.choose()
 
     def reset_policy(self) -> None:

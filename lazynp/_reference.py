@@ -25,6 +25,7 @@ from lazynp._jaxpr import Rules, has_new_nan
 from lazynp._node import ARGS, CODE, OFFSET, OP, PROJECT, VALUE, Node, Op, Tracer
 from lazynp._ownership import only_here, owned
 from lazynp._quiet import quietly
+from lazynp._recorder import local
 
 lock = threading.RLock()  # serialises evaluation: its holder has claimed the pending nodes
 # another thread may have held it
@@ -299,6 +300,7 @@ def host(node: Node) -> Any:
     if isinstance(value, tuple):  # several results
         return tuple([lowering.host(v) if lowering.is_buffer(v) else v for v in value])
     value = lowering.host(value)
+    local.recorder.asked = True
     if value.ndim == 0:
         value = value[()]
     if lowering.on_host():

@@ -30,7 +30,7 @@ class Watch:
         self.rounds = 0
 
 
-_DONE = Watch(set())
+DONE = Watch(set())
 
 
 def before_run(plan: Plan) -> None:
@@ -47,14 +47,15 @@ def before_run(plan: Plan) -> None:
     watch.rounds += 1
     if watch.rounds >= _WATCHED_RUNS or not watch.candidates:
         plan.lean = lean(plan, watch.candidates)
-        plan.watch = _DONE
+        plan.watch = DONE
 
 
 def after_run(plan: Plan, nodes: list[Node], asked: Node | None) -> None:
     """Watch the results of a run, except the first, whose surroundings are special."""
     watch = plan.watch
     if watch is None:
-        plan.watch = Watch({i for i in plan.outputs if _is_large(nodes[i])})
+        large = {i for i in plan.outputs if _is_large(nodes[i])}
+        plan.watch = Watch(large) if large else DONE
         return
     for i in list(watch.candidates):
         if nodes[i] is asked or type(nodes[i][VALUE]) is not lowering.Buffer:
@@ -63,7 +64,7 @@ def after_run(plan: Plan, nodes: list[Node], asked: Node | None) -> None:
             seen = watched[id(nodes[i])] = Watched(nodes[i][VALUE])
             watch.kept.append((i, id(nodes[i]), seen))
     if not watch.kept:
-        plan.watch = _DONE
+        plan.watch = DONE
 
 
 def _is_large(node: Node) -> bool:

@@ -16,7 +16,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import _graph, _plan, _reference, lowering
+from lazynp import _alone, _graph, _plan, _reference, lowering
 from lazynp._flush import flush
 from lazynp._node import ARGS, OP, VALUE
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
@@ -320,7 +320,7 @@ STAGES: dict[str, tuple[Any, str]] = {
     "lower": (_plan.Lowerer, "program"),
     "put": (_plan, "buffer_of"),
     "run": (_runtime.Executable, "run"),
-    "commit": (_graph, "_commit"),
+    "commit": (_alone, "_commit"),
     "plan": (_graph, "_planned"),
     "scan": (_graph, "scan"),
     "complete": (_graph, "_complete"),

@@ -8,41 +8,7 @@
 
 #pragma once
 
-#include "core.h"
-#include "tangents.h"
-
-/* The slots: class, name. */
-#define OF_CALLS(X)                                                                                \
-    X(Jitted, _placed) X(Quick, op) X(Quick, projections) X(Quick, tree) X(Quick, classes)         \
-    X(Placed, trace) X(Placed, aval) X(Placed, code) X(Placed, offset) X(Placed, node)             \
-    X(Placed, place) X(Placed, committed) X(Placed, declared) X(Placed, _host) X(Place, asked)     \
-    X(PlacedRecorder, sources) X(Alone, times) X(Alone, plan) X(Alone, prepared) X(Plan, current)  \
-    X(Plan, runs) X(Prepared, program) X(Prepared, run) X(Prepared, leaves) X(Prepared, slots)     \
-    X(Prepared, moves)
-
-/* What the front gets as `function` and as `known`, in this order. */
-#define CLASSES_OF_CALLS(X) X(Jitted) X(Quick) X(Placed) X(Place) X(PlacedRecorder) X(Alone) X(Plan) X(Prepared)
-#define KNOWN_OF_CALLS(X) X(disabled) X(alone) X(observers) X(count) X(stats) X(calls) X(unflatten) X(trace) X(traced_of)
-
-static struct {
-#define X(name) PyObject *name;
-    CLASSES_OF_CALLS(X) KNOWN_OF_CALLS(X)
-#undef X
-#define X(class, name) Py_ssize_t class##_##name;
-    OF_CALLS(X)
-#undef X
-    PyObject *placed, *aval, *compiled_runs, *cuts, *calls_of; /* strings */
-    Py_ssize_t times; /* see `_on_devices._ALONE` */
-} calls;
-
-#define OF_CALL(object, class, name) SLOT(object, calls.class##_##name)
-
-static int find_slot(PyObject *class, const char *name, Py_ssize_t *offset);
-
-static inline int is_list(PyObject *x)
-{
-    return x && PyList_CheckExact(x);
-}
+#include "calls.h"
 
 /* The placed value that an array or Scalar holds, borrowed; NULL: forward. */
 static PyObject *placed_value(PyObject *x)
@@ -132,105 +98,10 @@ static PyObject *alone_of(PyObject *place, PyObject *op)
     return alone;
 }
 
-/* The buffers that a prepared call takes, new. NULL without an error: one lies otherwise. */
-static PyObject *buffers_of_call(PyObject *prepared, PyObject **values, Py_ssize_t n)
+/* Note that no value was asked for since this run, and what it has moved. */
+static int count_moves(PyObject *like, PyObject *plan, PyObject *prepared)
 {
-    PyObject *wanted = OF_CALL(prepared, Prepared, leaves);
-    PyObject *buffers = PyList_New(PyList_GET_SIZE(wanted));
-    for (Py_ssize_t i = 0; buffers && i < PyList_GET_SIZE(buffers); i++) {
-        PyObject *pair = PyList_GET_ITEM(wanted, i), *node, *value = NULL, *aval = NULL;
-        Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0));
-        if (at >= 0 && at < n && is_list(node = OF_CALL(values[at], Placed, node)))
-            value = PyList_GET_ITEM(node, VALUE);
-        if (value && value != Py_None)
-            aval = PyObject_GetAttr(value, calls.aval);
-        if (aval && aval == PyTuple_GET_ITEM(pair, 1))
-            PyList_SET_ITEM(buffers, i, Py_NewRef(value));
-        else {
-            PyErr_Clear(); /* a value that was not computed yet */
-            Py_CLEAR(buffers);
-        }
-        Py_XDECREF(aval);
-    }
-    return buffers;
-}
-
-/* A handle of one result, new. */
-static PyObject *delivered(PyObject *quick, Py_ssize_t i, PyObject *plan, PyObject *value,
-                           PyObject *like, PyObject *code, PyObject *offset)
-{
-    PyTypeObject *type = (PyTypeObject *)calls.Placed;
-    PyObject *op = PyList_GET_ITEM(OF_CALL(quick, Quick, projections), i);
-    PyObject *aval = OF(op, Op, aval), *class = PyTuple_GET_ITEM(OF_CALL(quick, Quick, classes), i);
-    PyObject *inner = node(op, plan, value, code, offset);
-    PyObject *new = inner ? type->tp_alloc(type, 0) : NULL, *outer = NULL;
-    PyObject *traced = Py_NewRef(OF(aval, Aval, traced));
-    if (traced == Py_None)
-        Py_SETREF(traced, PyObject_CallOneArg(calls.traced_of, aval));
-    if (new && traced) {
-        OF_CALL(new, Placed, trace) = Py_NewRef(calls.trace);
-        OF_CALL(new, Placed, aval) = Py_NewRef(aval);
-        OF_CALL(new, Placed, code) = Py_NewRef(code);
-        OF_CALL(new, Placed, offset) = Py_NewRef(offset);
-        OF_CALL(new, Placed, node) = Py_NewRef(inner);
-        OF_CALL(new, Placed, place) = Py_NewRef(OF_CALL(like, Placed, place));
-        OF_CALL(new, Placed, committed) = Py_NewRef(OF_CALL(like, Placed, committed));
-        OF_CALL(new, Placed, declared) = Py_NewRef(Py_None);
-        OF_CALL(new, Placed, _host) = Py_NewRef(Py_None);
-        outer = leaf(new, traced); /* `tracer_node` */
-    }
-    Py_XDECREF(traced);
-    Py_XDECREF(inner);
-    Py_XDECREF(new);
-    return owner(class, outer);
-}
-
-/* The results of a call as its function returned them, new. */
-static PyObject *tree_of_results(PyObject *quick, PyObject *plan, PyObject *values, PyObject *like,
-                                 PyObject *code, PyObject *offset)
-{
-    PyObject *tree = OF_CALL(quick, Quick, tree);
-    Py_ssize_t n = PyList_GET_SIZE(OF_CALL(quick, Quick, projections));
-    if (!is_list(values) || PyList_GET_SIZE(values) != n) {
-        PyErr_SetString(PyExc_SystemError, "a program has other results than its function");
-        return NULL;
-    }
-    PyObject *leaves = PyList_New(n), *out = NULL;
-    for (Py_ssize_t i = 0; leaves && i < n; i++) {
-        PyObject *x = delivered(quick, i, plan, PyList_GET_ITEM(values, i), like, code, offset);
-        if (x)
-            PyList_SET_ITEM(leaves, i, x);
-        else
-            Py_CLEAR(leaves);
-    }
-    if (leaves && tree == Py_None)
-        out = Py_NewRef(PyList_GET_ITEM(leaves, 0));
-    else if (leaves)
-        out = PyObject_CallFunctionObjArgs(calls.unflatten, tree, leaves, NULL);
-    Py_XDECREF(leaves);
-    return out;
-}
-
-static int add_one(PyObject *object, PyObject *name)
-{
-    PyObject *before = PyObject_GetAttr(object, name);
-    PyObject *after = before ? PyLong_FromSsize_t(PyLong_AsSsize_t(before) + 1) : NULL;
-    int failed = !after || PyObject_SetAttr(object, name, after) < 0;
-    Py_XDECREF(before);
-    Py_XDECREF(after);
-    return failed ? -1 : 0;
-}
-
-/* Count a run, as `at_once` does. */
-static int count_run(PyObject *place, PyObject *plan, PyObject *prepared)
-{
-    PyObject *runs = PyLong_FromSsize_t(PyLong_AsSsize_t(OF_CALL(plan, Plan, runs)) + 1), *done;
-    if (!runs || add_one(calls.stats, calls.compiled_runs) < 0 ||
-        add_one(calls.stats, calls.cuts) < 0 || add_one(calls.calls, calls.calls_of) < 0) {
-        Py_XDECREF(runs);
-        return -1;
-    }
-    Py_SETREF(OF_CALL(plan, Plan, runs), runs);
+    PyObject *place = OF_CALL(like, Placed, place), *done;
     Py_SETREF(OF_CALL(place, Place, asked), Py_NewRef(Py_False));
     if (OF_CALL(prepared, Prepared, moves) != Py_True)
         return 0;
@@ -244,11 +115,14 @@ static PyObject *run_prepared(PyObject *quick, PyObject *alone, PyObject **value
 {
     PyObject *plan = Py_NewRef(OF_CALL(alone, Alone, plan)), *code, *offset, *out = NULL;
     PyObject *prepared = Py_NewRef(OF_CALL(alone, Alone, prepared));
-    PyObject *buffers = buffers_of_call(prepared, values, n);
+    PyObject *nodes[MOST_ARGS];
+    for (Py_ssize_t i = 0; i < n; i++)
+        nodes[i] = OF_CALL(values[i], Placed, node);
+    PyObject *buffers = buffers_of_call(prepared, nodes, n, 0);
     if (buffers && users_position(&code, &offset)) {
         PyObject *given[3] = {buffers, Py_None, Py_True};
         PyObject *found = PyObject_Vectorcall(OF_CALL(prepared, Prepared, run), given, 3, NULL);
-        if (found && count_run(OF_CALL(values[0], Placed, place), plan, prepared) == 0)
+        if (found && count_run(plan) == 0 && count_moves(values[0], plan, prepared) == 0)
             out = tree_of_results(quick, plan, found, values[0], code, offset);
         Py_XDECREF(found);
         Py_DECREF(code);
@@ -281,21 +155,6 @@ static PyObject *call_elsewhere(PyObject *table, PyObject *const *args, Py_ssize
     for (Py_ssize_t i = 0; i < n; i++)
         Py_DECREF(values[i]);
     return out;
-}
-
-/* `Jitted.__call__`. */
-static PyObject *jitted(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Front *front = (Front *)self;
-    Py_ssize_t n = PyVectorcall_NARGS(nargsf) - 1;
-    PyObject *table = n > 0 && n <= MOST_ARGS && !names && Py_TYPE(args[0]) == (PyTypeObject *)calls.Jitted
-                          ? OF_CALL(args[0], Jitted, _placed)
-                          : NULL;
-    PyObject *out = NULL;
-    if (table && PyDict_GET_SIZE(table) && nothing_staged() && !PyList_GET_SIZE(calls.disabled) &&
-        SLOT(the.config, the.config_debug_nans) == Py_False)
-        out = call_elsewhere(table, args + 1, n);
-    return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
 }
 
 /* Begin a run, as `_spread._Queue.run`: in turn, and not with too many others under way. `function`
@@ -349,31 +208,3 @@ static PyObject *queued(PyObject *self, PyObject *const *args, size_t nargsf, Py
     return results;
 }
 
-/* Take the classes and tables of the front. -1: an error. */
-static int take_calls_of(const Front *front)
-{
-    PyObject *all = PySequence_Concat(front->function, front->first), *taken;
-    Py_ssize_t i = 0;
-#define X(name)                                                                                    \
-    if (!all || !(taken = PyTuple_GetItem(all, i++))) {                                            \
-        Py_XDECREF(all);                                                                           \
-        return -1;                                                                                 \
-    }                                                                                              \
-    Py_XSETREF(calls.name, Py_NewRef(taken));
-    CLASSES_OF_CALLS(X)
-    KNOWN_OF_CALLS(X)
-#undef X
-    Py_DECREF(all);
-#define X(class, name)                                                                             \
-    if (find_slot(calls.class, #name, &calls.class##_##name) < 0)                                  \
-        return -1;
-    OF_CALLS(X)
-#undef X
-    calls.times = PyLong_AsSsize_t(front->second);
-    calls.placed = PyUnicode_InternFromString("placed");
-    calls.aval = PyUnicode_InternFromString("aval");
-    calls.compiled_runs = PyUnicode_InternFromString("compiled_runs");
-    calls.cuts = PyUnicode_InternFromString("cuts");
-    calls.calls_of = PyUnicode_InternFromString("calls");
-    return PyErr_Occurred() ? -1 : 0;
-}

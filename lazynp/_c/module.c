@@ -27,7 +27,9 @@
 #include "programs.h"
 #include "frames.h"
 #include "tape.h"
+#include "calls.h"
 #include "elsewhere.h"
+#include "here.h"
 
 /* -- the type ---------------------------------------------------------------------------------- */
 
@@ -399,7 +401,8 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
         return NULL;
     SLOTS(X)
 #undef X
-    if (find_slot((PyObject *)Py_TYPE(the.config), "debug_nans", &the.config_debug_nans) < 0)
+    if (find_slot((PyObject *)Py_TYPE(the.config), "debug_nans", &the.config_debug_nans) < 0 ||
+        find_slot((PyObject *)Py_TYPE(the.config), "execution", &the.config_execution) < 0)
         return NULL;
     struct {
         const char *name;
@@ -595,7 +598,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 43) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 44) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import lowering
 from lazynp._array import Scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
@@ -107,7 +108,9 @@ def conversion_of(function: Callable[..., Any], general: Callable[..., Any]) -> 
 
     def call(x: Any) -> Any:
         node = x._node
-        value = host_value(node) if node[2] is None and not staged else node[2]
+        value = node[2]
+        if type(value) is lowering.Buffer or value is None and not staged:
+            value = host_value(node)
         return function(value) if type(value) in AVALS else general(x)
 
     # separate code objects: profiles say which conversion needed a value

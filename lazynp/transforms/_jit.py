@@ -90,10 +90,11 @@ class disable_jit:
 class Jitted:
     """A function that is traced once for each kind of arguments. See `jit`."""
 
-    # `_placed`: the ways of calls on arrays elsewhere, by their keys, for the front in C
-    __slots__ = ("__dict__", "__weakref__", "_placed")
+    # the ways of calls, by the keys of arguments elsewhere and here, for the front in C
+    __slots__ = ("__dict__", "__weakref__", "_placed", "_here")
 
     _placed: dict[Any, PlacedQuick]
+    _here: dict[Any, Quick]
 
     def __init__(
         self,
@@ -131,7 +132,7 @@ class Jitted:
             self._donated = places_and_names(function, *donated, "donate")
         self._cache: dict[Any, Traced] = {}
         self._quick: dict[Any, Quick] = {}
-        self._placed = {}
+        self._placed, self._here = {}, {}
         self._alone: set[Any] = set()  # the shapes of arguments that `_of_these_sizes` serves
         self._reasons: list[str] = []
         self._implied = not (numbers or names) and axes is None and shardings == (None, None)
@@ -217,9 +218,12 @@ class Jitted:
                 if traced.sized is not None and len(self._quick) >= _SIZES:
                     self._quick.clear()
                     self._placed.clear()
+                    self._here.clear()
                 self._quick[plain[0]] = quick
                 if type(quick) is PlacedQuick and self._at_once:
                     self._placed[plain[0]] = quick
+                elif type(quick) is Quick and quick.classes and self._arrangement is None:
+                    self._here[plain[0]] = quick
         donate = self._places(given, args, kwargs) if any(self._donated) else ()
         return run(traced, given, self._params, self._inline, donate)
 
@@ -407,6 +411,7 @@ class Jitted:
         self._cache.clear()
         self._quick.clear()
         self._placed.clear()
+        self._here.clear()
 
     def _cache_size(self) -> int:
         more = self._of_these_sizes._cache_size() if self._alone else 0

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._alone import ALONE as ALONE_HERE, TIMES, Alone, Prepared, at_once as at_once_here
 from lazynp._array import NDArray, Scalar, begin, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, TracedAval, traced_aval
 from lazynp._config import config
 from lazynp._fronts import in_front
-from lazynp._graph import Alone
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import (
     AVAL,
@@ -34,15 +34,17 @@ from lazynp._node import (
     tracer_node,
 )
 from lazynp._observers import observers
-from lazynp._on_devices import ALONE, TIMES, Prepared, at_once, count
+from lazynp._on_devices import ALONE, at_once, count
 from lazynp._placed import TRACE, Place, Placed, delivered, enter, placed_in
-from lazynp._plan import STATS, Plan
+from lazynp._plan import STATS, Plan, buffer_of
 from lazynp._positions import user_frame
 from lazynp._primitive import raise_found
 from lazynp._recorder import PlacedRecorder, StagingRecorder, elsewhere, known, local, staged
+from lazynp._reference import lock, watched
 from lazynp._strides import laid_like
 from lazynp._trace import only_checks
 from lazynp._tree import LEAF, flatten_in_order, tree_unflatten
+from lazynp._unread import DONE
 from lazynp.primitives.placing import places_inside
 from lazynp.transforms._call import jit_call
 from lazynp.transforms._checks import Failures, discharged
@@ -140,7 +142,7 @@ def stays(jaxpr: Jaxpr, nodes: tuple[Node, ...]) -> bool:
 class Quick:
     """The operation that a call becomes, for arguments with one key."""
 
-    __slots__ = ("op", "projections", "makers", "tree", "constants")
+    __slots__ = ("op", "projections", "makers", "tree", "constants", "classes")
 
     def __init__(self, op: Op, made: Sequence[Any], tree: Any, constants: tuple[Node, ...]) -> None:
         """made: for each result, whether it is an Array (not a Scalar) even if 0-d, its order and
@@ -154,6 +156,10 @@ class Quick:
             else new_array
             for (is_array, order, flags), aval in zip(made, op.aval, strict=True)
         ]  # fmt: skip
+        # of the results' handles, for the front in C; none: it leaves such calls to `call`
+        plain = not constants and all([m is new_scalar or m is new_array for m in self.makers])
+        classes = [Scalar if m is new_scalar else NDArray for m in self.makers]
+        self.classes = tuple(classes) if plain else ()
 
     def call(self, args: Sequence[Any], nodes: tuple[Node, ...]) -> Any:
         """Record the call. Does what `bind` does, with everything precomputed. The user's frame is
@@ -161,15 +167,22 @@ class Quick:
         """
         recorder = local.recorder
         pending = recorder.pending
-        begin(recorder, *args, depth=2)
+        if self.constants:
+            nodes += self.constants
+        outs: list[Node]
+        found = at_once_here(recorder, self.op, nodes)
+        if found is None:
+            begin(recorder, *args, depth=2)
         where = local.where
         if where is None:
             frame = user_frame(_getframe(2))
             where = frame.f_code, frame.f_lasti
-        if self.constants:
-            nodes += self.constants
+        if found is not None:
+            plan, values = found
+            outs = [[op, plan, v, *where] for op, v in zip(self.projections, values)]
+            return self._returned(outs)
         node = [self.op, nodes, None, *where]
-        outs: list[Node] = [[op, (node,), None, *where] for op in self.projections]
+        outs = [[op, (node,), None, *where] for op in self.projections]
         pending.append(node)
         pending += outs
         return self._returned(outs)
@@ -183,12 +196,7 @@ class Quick:
 class PlacedQuick(Quick):
     """`Quick` for arrays that lie elsewhere: what `PlacedTrace.process` does."""
 
-    __slots__ = ("classes",)
-
-    def __init__(self, op: Op, made: Sequence[Any], tree: Any, constants: tuple[Node, ...]) -> None:
-        super().__init__(op, made, tree, constants)
-        # of the results' handles, for the front in C
-        self.classes = tuple([Scalar if m is new_scalar else NDArray for m in self.makers])
+    __slots__ = ()
 
     def call(self, args: Sequence[Any], nodes: tuple[Node, ...]) -> Any:
         first: Any = None
@@ -225,11 +233,14 @@ class PlacedQuick(Quick):
 
 
 def front_calls(jitted: Any, stats: Any) -> None:
-    """Put a front before `__call__` of the class of jitted functions. It makes the calls on arrays
-    elsewhere that `at_once` would run. stats: counts calls.
+    """Put a front before `__call__` of the class of jitted functions. It makes the calls that
+    `at_once` would run, here and elsewhere. stats: counts calls.
     """
     classes = jitted, PlacedQuick, Placed, Place, PlacedRecorder, Alone, Plan, Prepared
-    known = DISABLED, ALONE, observers, count, STATS, stats, tree_unflatten, TRACE, traced_aval
+    known = (
+        DISABLED, ALONE, observers, count, STATS, stats, tree_unflatten, TRACE, traced_aval,
+        ALONE_HERE, elsewhere, watched, lock, buffer_of, DONE,
+    )  # fmt: skip
     call = jitted.__call__
     jitted.__call__ = in_front("jitted", call, function=classes, known=known, times=TIMES)
 

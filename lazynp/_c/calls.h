@@ -1,0 +1,181 @@
+/* Calls of jitted functions that run at once: what those here (here.h) and those elsewhere
+   (elsewhere.h) have in common. See core.h. */
+
+#pragma once
+
+#include "core.h"
+#include "tangents.h"
+
+/* The slots: class, name. */
+#define OF_CALLS(X)                                                                                \
+    X(Jitted, _placed) X(Jitted, _here) X(Quick, op) X(Quick, projections) X(Quick, tree) X(Quick, classes)         \
+    X(Quick, constants) X(Plan, lean) X(Plan, watch)                                               \
+    X(Placed, trace) X(Placed, aval) X(Placed, code) X(Placed, offset) X(Placed, node)             \
+    X(Placed, place) X(Placed, committed) X(Placed, declared) X(Placed, _host) X(Place, asked)     \
+    X(PlacedRecorder, sources) X(Alone, times) X(Alone, plan) X(Alone, prepared) X(Plan, current)  \
+    X(Plan, runs) X(Prepared, program) X(Prepared, run) X(Prepared, leaves) X(Prepared, slots)     \
+    X(Prepared, moves) X(Prepared, executable)
+
+/* What the front gets as `function` and as `known`, in this order. */
+#define CLASSES_OF_CALLS(X) X(Jitted) X(Quick) X(Placed) X(Place) X(PlacedRecorder) X(Alone) X(Plan) X(Prepared)
+#define KNOWN_OF_CALLS(X) X(disabled) X(alone) X(observers) X(count) X(stats) X(calls) X(unflatten) X(trace) X(traced_of) \
+    X(alone_here) X(elsewhere) X(watched) X(lock) X(buffer_of) X(watched_enough)
+
+static struct {
+#define X(name) PyObject *name;
+    CLASSES_OF_CALLS(X) KNOWN_OF_CALLS(X)
+#undef X
+#define X(class, name) Py_ssize_t class##_##name;
+    OF_CALLS(X)
+#undef X
+    PyObject *placed, *aval, *compiled_runs, *cuts, *calls_of; /* strings */
+    Py_ssize_t times; /* see `_alone.TIMES` */
+} calls;
+
+#define OF_CALL(object, class, name) SLOT(object, calls.class##_##name)
+
+static int find_slot(PyObject *class, const char *name, Py_ssize_t *offset);
+
+static inline int is_list(PyObject *x)
+{
+    return x && PyList_CheckExact(x);
+}
+
+/* The buffers that a prepared call takes, new. NULL without an error: one lies otherwise. lent: memory
+   of the host may become one. */
+static PyObject *buffers_of_call(PyObject *prepared, PyObject **nodes, Py_ssize_t n, int lent)
+{
+    PyObject *wanted = OF_CALL(prepared, Prepared, leaves);
+    PyObject *buffers = PyList_New(PyList_GET_SIZE(wanted));
+    for (Py_ssize_t i = 0; buffers && i < PyList_GET_SIZE(buffers); i++) {
+        PyObject *pair = PyList_GET_ITEM(wanted, i), *value = NULL, *aval = NULL;
+        Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0));
+        if (at >= 0 && at < n && is_list(nodes[at]))
+            value = Py_NewRef(PyList_GET_ITEM(nodes[at], VALUE));
+        if (value && lent && PyArray_CheckExact(value))
+            Py_SETREF(value, PyObject_CallFunctionObjArgs(calls.buffer_of, nodes[at],
+                                                          OF_CALL(prepared, Prepared, executable), NULL));
+        if (value && value != Py_None)
+            aval = PyObject_GetAttr(value, calls.aval);
+        if (aval && aval == PyTuple_GET_ITEM(pair, 1))
+            PyList_SET_ITEM(buffers, i, Py_NewRef(value));
+        else {
+            if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_AttributeError))
+                PyErr_Clear(); /* a value that was not computed yet */
+            Py_CLEAR(buffers);
+        }
+        Py_XDECREF(aval);
+        Py_XDECREF(value);
+    }
+    return buffers;
+}
+
+/* A handle of one result, new. like: an operand elsewhere; NULL: the result is here. */
+static PyObject *delivered(PyObject *quick, Py_ssize_t i, PyObject *plan, PyObject *value,
+                           PyObject *like, PyObject *code, PyObject *offset)
+{
+    PyTypeObject *type = (PyTypeObject *)calls.Placed;
+    PyObject *op = PyList_GET_ITEM(OF_CALL(quick, Quick, projections), i);
+    PyObject *aval = OF(op, Op, aval), *class = PyTuple_GET_ITEM(OF_CALL(quick, Quick, classes), i);
+    PyObject *inner = node(op, plan, value, code, offset);
+    if (!like)
+        return owner(class, inner);
+    PyObject *new = inner ? type->tp_alloc(type, 0) : NULL, *outer = NULL;
+    PyObject *traced = Py_NewRef(OF(aval, Aval, traced));
+    if (traced == Py_None)
+        Py_SETREF(traced, PyObject_CallOneArg(calls.traced_of, aval));
+    if (new && traced) {
+        OF_CALL(new, Placed, trace) = Py_NewRef(calls.trace);
+        OF_CALL(new, Placed, aval) = Py_NewRef(aval);
+        OF_CALL(new, Placed, code) = Py_NewRef(code);
+        OF_CALL(new, Placed, offset) = Py_NewRef(offset);
+        OF_CALL(new, Placed, node) = Py_NewRef(inner);
+        OF_CALL(new, Placed, place) = Py_NewRef(OF_CALL(like, Placed, place));
+        OF_CALL(new, Placed, committed) = Py_NewRef(OF_CALL(like, Placed, committed));
+        OF_CALL(new, Placed, declared) = Py_NewRef(Py_None);
+        OF_CALL(new, Placed, _host) = Py_NewRef(Py_None);
+        outer = leaf(new, traced); /* `tracer_node` */
+    }
+    Py_XDECREF(traced);
+    Py_XDECREF(inner);
+    Py_XDECREF(new);
+    return owner(class, outer);
+}
+
+/* The results of a call as its function returned them, new. */
+static PyObject *tree_of_results(PyObject *quick, PyObject *plan, PyObject *values, PyObject *like,
+                                 PyObject *code, PyObject *offset)
+{
+    PyObject *tree = OF_CALL(quick, Quick, tree);
+    Py_ssize_t n = PyList_GET_SIZE(OF_CALL(quick, Quick, projections));
+    if (!is_list(values) || PyList_GET_SIZE(values) != n) {
+        PyErr_SetString(PyExc_SystemError, "a program has other results than its function");
+        return NULL;
+    }
+    PyObject *leaves = PyList_New(n), *out = NULL;
+    for (Py_ssize_t i = 0; leaves && i < n; i++) {
+        PyObject *x = delivered(quick, i, plan, PyList_GET_ITEM(values, i), like, code, offset);
+        if (x)
+            PyList_SET_ITEM(leaves, i, x);
+        else
+            Py_CLEAR(leaves);
+    }
+    if (leaves && tree == Py_None)
+        out = Py_NewRef(PyList_GET_ITEM(leaves, 0));
+    else if (leaves)
+        out = PyObject_CallFunctionObjArgs(calls.unflatten, tree, leaves, NULL);
+    Py_XDECREF(leaves);
+    return out;
+}
+
+static int add_one(PyObject *object, PyObject *name)
+{
+    PyObject *before = PyObject_GetAttr(object, name);
+    PyObject *after = before ? PyLong_FromSsize_t(PyLong_AsSsize_t(before) + 1) : NULL;
+    int failed = !after || PyObject_SetAttr(object, name, after) < 0;
+    Py_XDECREF(before);
+    Py_XDECREF(after);
+    return failed ? -1 : 0;
+}
+
+/* Count a run, as `at_once` does. */
+static int count_run(PyObject *plan)
+{
+    PyObject *runs = PyLong_FromSsize_t(PyLong_AsSsize_t(OF_CALL(plan, Plan, runs)) + 1);
+    if (!runs || add_one(calls.stats, calls.compiled_runs) < 0 ||
+        add_one(calls.stats, calls.cuts) < 0 || add_one(calls.calls, calls.calls_of) < 0) {
+        Py_XDECREF(runs);
+        return -1;
+    }
+    Py_SETREF(OF_CALL(plan, Plan, runs), runs);
+    return 0;
+}
+
+/* Take the classes and tables of the front. -1: an error. */
+static int take_calls_of(const Front *front)
+{
+    PyObject *all = PySequence_Concat(front->function, front->first), *taken;
+    Py_ssize_t i = 0;
+#define X(name)                                                                                    \
+    if (!all || !(taken = PyTuple_GetItem(all, i++))) {                                            \
+        Py_XDECREF(all);                                                                           \
+        return -1;                                                                                 \
+    }                                                                                              \
+    Py_XSETREF(calls.name, Py_NewRef(taken));
+    CLASSES_OF_CALLS(X)
+    KNOWN_OF_CALLS(X)
+#undef X
+    Py_DECREF(all);
+#define X(class, name)                                                                             \
+    if (find_slot(calls.class, #name, &calls.class##_##name) < 0)                                  \
+        return -1;
+    OF_CALLS(X)
+#undef X
+    calls.times = PyLong_AsSsize_t(front->second);
+    calls.placed = PyUnicode_InternFromString("placed");
+    calls.aval = PyUnicode_InternFromString("aval");
+    calls.compiled_runs = PyUnicode_InternFromString("compiled_runs");
+    calls.cuts = PyUnicode_InternFromString("cuts");
+    calls.calls_of = PyUnicode_InternFromString("calls");
+    return PyErr_Occurred() ? -1 : 0;
+}

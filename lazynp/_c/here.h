@@ -1,0 +1,178 @@
+/* Front: a call of a jitted function on arrays here. See core.h.
+
+   `_quick.operands_of` and `_alone.at_once` define it. A call that has always run by itself, and runs
+   now, needs nothing but its operands' buffers. */
+
+#pragma once
+
+#include "calls.h"
+#include "elsewhere.h"
+
+/* The aval of an array or Scalar that a call may take and that has a value, borrowed; NULL: forward. */
+static PyObject *aval_here(PyObject *x)
+{
+    if ((!is_array(x) && !is_scalar(x)) || OF(x, Array, _base) != Py_None ||
+        OF(x, Array, _flags) != Py_None)
+        return NULL;
+    PyObject *node = node_of(x), *op = node ? PyList_GET_ITEM(node, OP) : NULL;
+    if (!node || PyList_GET_ITEM(node, VALUE) == Py_None)
+        return NULL;
+    PyObject *aval = op == Py_None ? PyList_GET_ITEM(node, AVAL) : OF(op, Op, aval);
+    return is_a(aval, the.Aval) ? aval : NULL;
+}
+
+/* The key of the arguments, new, as `_quick._of_leaves` makes it; and their nodes, borrowed: arrays,
+   then Scalars. NULL: forward. */
+static PyObject *key_of_these(PyObject *const *args, Py_ssize_t n, PyObject **nodes)
+{
+    PyObject *parts[3 * MOST_ARGS], *aval, *key;
+    Py_ssize_t k = 0, at = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        for (Py_ssize_t j = 0; j < i; j++)
+            if (args[j] == args[i])
+                return NULL;
+        if (!(aval = aval_here(args[i])))
+            return NULL;
+        if (is_scalar(args[i]))
+            parts[k++] = the.Scalar;
+        parts[k++] = aval;
+        if (OF(args[i], Array, _order) != Py_None)
+            parts[k++] = OF(args[i], Array, _order);
+    }
+    for (int scalars = 0; scalars < 2; scalars++)
+        for (Py_ssize_t i = 0; i < n; i++)
+            if (is_scalar(args[i]) == scalars)
+                nodes[at++] = node_of(args[i]);
+    for (Py_ssize_t i = 0; i < k; i++)
+        Py_INCREF(parts[i]); /* a new tuple may collect garbage, which may run code */
+    for (Py_ssize_t i = 0; i < n; i++)
+        Py_INCREF(nodes[i]);
+    key = PyTuple_New(k);
+    for (Py_ssize_t i = 0; i < k; i++)
+        if (key)
+            PyTuple_SET_ITEM(key, i, parts[i]);
+        else
+            Py_DECREF(parts[i]);
+    for (Py_ssize_t i = 0; !key && i < n; i++)
+        Py_DECREF(nodes[i]);
+    return key;
+}
+
+/* How such a call ran before, new; NULL: forward. As `_alone.at_once`. */
+static PyObject *alone_here(PyObject *recorder, PyObject *quick)
+{
+    PyObject *alone = PyDict_GetItemWithError(calls.alone_here, OF_CALL(quick, Quick, op));
+    if (!alone || PyList_GET_SIZE(OF(recorder, Recorder, pending)) ||
+        OF(recorder, Recorder, asked) != Py_True || PyList_GET_SIZE(calls.observers) ||
+        PyLong_AsSsize_t(OF(recorder, Recorder, observed)) ||
+        PyLong_AsSsize_t(OF_CALL(alone, Alone, times)) < calls.times)
+        return NULL;
+    PyObject *plan = OF_CALL(alone, Alone, plan), *prepared = OF_CALL(alone, Alone, prepared);
+    PyObject *current = OF_CALL(plan, Plan, current);
+    if (prepared == Py_None || current == Py_None || OF_CALL(plan, Plan, lean) != Py_None ||
+        (OF_CALL(plan, Plan, watch) != Py_None && OF_CALL(plan, Plan, watch) != calls.watched_enough) ||
+        OF_CALL(prepared, Prepared, program) != current ||
+        PyList_GET_SIZE(OF_CALL(prepared, Prepared, slots)))
+        return NULL;
+    return Py_NewRef(alone);
+}
+
+/* Call a function of no arguments; -1: an error. */
+static int called_alone(PyObject *object, PyObject *name)
+{
+    PyObject *done = PyObject_CallMethodNoArgs(object, name);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+/* The results of a prepared call, new, in its turn: see `_reference.exclusively`. NULL without an
+   error: forward. */
+static PyObject *run_in_turn(PyObject *prepared, PyObject **nodes, Py_ssize_t n)
+{
+    PyObject *found = NULL, *buffers;
+    if (called_alone(calls.lock, the.acquire) < 0)
+        return NULL;
+    int collects = PyGC_Disable();
+    if ((buffers = buffers_of_call(prepared, nodes, n, 1))) {
+        PyObject *given[3] = {buffers, Py_None, Py_True};
+        found = PyObject_Vectorcall(OF_CALL(prepared, Prepared, run), given, 3, NULL);
+        Py_DECREF(buffers);
+    }
+    if (collects)
+        PyGC_Enable();
+    PyObject *error[3];
+    PyErr_Fetch(&error[0], &error[1], &error[2]);
+    if (called_alone(calls.lock, the.release) < 0)
+        PyErr_Clear(); /* it was acquired */
+    PyErr_Restore(error[0], error[1], error[2]);
+    return found;
+}
+
+/* Run a call now, with operands that have these nodes. NULL without an error: forward. */
+static PyObject *run_here(PyObject *recorder, PyObject *quick, PyObject *alone, PyObject **nodes,
+                          Py_ssize_t n)
+{
+    PyObject *plan = Py_NewRef(OF_CALL(alone, Alone, plan)), *code, *offset, *out = NULL;
+    PyObject *prepared = Py_NewRef(OF_CALL(alone, Alone, prepared));
+    if (users_position(&code, &offset)) {
+        PyObject *found = run_in_turn(prepared, nodes, n);
+        if (found && count_run(plan) == 0) {
+            Py_SETREF(OF(recorder, Recorder, asked), Py_NewRef(Py_False));
+            out = tree_of_results(quick, plan, found, NULL, code, offset);
+        }
+        Py_XDECREF(found);
+        Py_DECREF(code);
+        Py_DECREF(offset);
+    }
+    Py_DECREF(prepared);
+    Py_DECREF(plan);
+    return out;
+}
+
+/* The same for these arguments. */
+static PyObject *call_here(PyObject *table, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *nodes[MOST_ARGS], *key, *quick = NULL, *alone = NULL, *out = NULL, *here;
+    if (PyList_GET_SIZE(calls.elsewhere) || PyDict_GET_SIZE(calls.watched) ||
+        !(key = key_of_these(args, n, nodes)))
+        return NULL;
+    here = recorder();
+    quick = here ? Py_XNewRef(PyDict_GetItemWithError(table, key)) : NULL;
+    if (quick)
+        alone = alone_here(here, quick);
+    if (alone)
+        out = run_here(here, quick, alone, nodes, n);
+    Py_DECREF(key);
+    Py_XDECREF(quick);
+    Py_XDECREF(alone);
+    Py_XDECREF(here);
+    for (Py_ssize_t i = 0; i < n; i++)
+        Py_DECREF(nodes[i]);
+    return out;
+}
+
+/* Whether the policy lets programs run. */
+static int may_run_programs(void)
+{
+    PyObject *policy = SLOT(the.config, the.config_execution);
+    return policy && PyUnicode_Check(policy) &&
+           PyUnicode_CompareWithASCIIString(policy, "reference") != 0;
+}
+
+/* `Jitted.__call__`. */
+static PyObject *jitted(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf) - 1;
+    PyObject *out = NULL;
+    if (n > 0 && n <= MOST_ARGS && !names && Py_TYPE(args[0]) == (PyTypeObject *)calls.Jitted &&
+        nothing_staged() && !PyList_GET_SIZE(calls.disabled) &&
+        SLOT(the.config, the.config_debug_nans) == Py_False) {
+        PyObject *placed = OF_CALL(args[0], Jitted, _placed), *here = OF_CALL(args[0], Jitted, _here);
+        if (placed && PyDict_GET_SIZE(placed))
+            out = call_elsewhere(placed, args + 1, n);
+        if (!out && !PyErr_Occurred() && here && PyDict_GET_SIZE(here) && may_run_programs())
+            out = call_here(here, args + 1, n);
+    }
+    return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
+}

@@ -1,0 +1,210 @@
+"""Calls of jitted functions that run by themselves, and those that no longer wait."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp import _alone
+from lazynp._node import VALUE
+from tests.helpers import Counted
+
+TIMES = _alone.TIMES + 3  # calls until one may run at once: the first makes the plan
+
+
+@pytest.fixture(autouse=True)
+def _policy() -> Iterator[None]:
+    """By default, programs of a few small operations take long to be worth compiling."""
+    with np.config(execution="compiled"):
+        yield
+
+
+def has_value(x: Any) -> bool:
+    return x._node[VALUE] is not None
+
+
+def warm(f: Callable[..., Any], *args: Any) -> None:
+    for _ in range(TIMES):
+        for x in np.tree.leaves(f(*args)):
+            numpy.asarray(x)
+
+
+def test_a_call_that_always_ran_by_itself_runs_at_once() -> None:
+    f = np.jit(lambda x, y: {"sum": x + y, "norm": (x * y).sum()})
+    x, y = np.arange(5.0), np.ones(5)
+    waits = f(x, y)
+    assert not has_value(waits["sum"])
+    warm(f, x, y)
+    with Counted() as counted:
+        for k in range(4):
+            want = numpy.array([k, 1.0, 2.0, 3.0, 4.0])
+            got = f(np.array(want), y)
+            assert has_value(got["sum"]) and has_value(got["norm"])
+            numpy.testing.assert_array_equal(got["sum"], want + 1.0)
+            assert type(got["norm"]) is np.Scalar and float(got["norm"]) == want.sum()
+    assert counted.compiles == 0
+
+
+def test_a_call_waits_if_the_one_before_was_not_asked_for() -> None:
+    f = np.jit(lambda x: x * 0.5 + 1.0)
+    warm(f, np.arange(5.0))
+    x, expected = np.arange(5.0), numpy.arange(5.0)
+    x = f(x)
+    assert has_value(x)
+    x = f(x)
+    assert not has_value(x)
+    before = np.stats().compiled_runs
+    for _ in range(200):
+        x = f(x)
+    for _ in range(202):
+        expected = expected * 0.5 + 1.0
+    numpy.testing.assert_array_equal(x, expected)
+    assert np.stats().compiled_runs - before < 50
+
+
+def test_a_call_whose_results_are_not_used_does_not_run() -> None:
+    f = np.jit(lambda x: x * 0.5 + 1.0)
+    x = np.arange(5.0)
+    warm(f, x)
+    before = np.stats().compiled_runs
+    for _ in range(20):
+        f(x)
+    assert np.stats().compiled_runs - before == 1
+
+
+def test_a_call_after_pending_operations_waits_with_them() -> None:
+    f = np.jit(lambda x: x * 2.0)
+    x = np.arange(5.0)
+    warm(f, x)
+    y = np.jit(lambda x: x - 1.0)(x)
+    z = f(y)
+    assert not has_value(y) and not has_value(z)
+    numpy.testing.assert_array_equal(z, 2.0 * (numpy.arange(5.0) - 1.0))
+
+
+ARGUMENTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    "arrays": lambda np: (np.arange(6.0), np.ones(6)),
+    "matrix and row": lambda np: (np.arange(6.0).reshape(2, 3) + 0.0, np.ones(3)),
+    "Fortran's order": lambda np: (np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.ones(3)),
+    "a view": lambda np: (np.arange(12.0)[::2], np.ones(6)),
+    "a number": lambda np: (np.arange(6.0), 3.0),
+    "an int": lambda np: (np.arange(6), 3),
+    "a Scalar": lambda np: (np.arange(6.0), np.arange(4.0).sum()),
+    "numbers alone": lambda np: (np.arange(4.0).sum(), 2.5),
+    "nothing": lambda np: (np.zeros((0, 3)), np.ones(3)),
+    "0-d": lambda np: (np.array(2.0), np.ones(3)),
+    "float32": lambda np: (np.arange(6, dtype="f4"), np.ones(6, "f4")),
+    "int8": lambda np: (np.arange(6, dtype="i1"), np.full(6, 100, "i1")),
+    "bool": lambda np: (np.arange(6) > 2, np.arange(6) > 3),
+    "complex": lambda np: (np.arange(6) * 1j, np.ones(6)),
+}
+
+
+@pytest.mark.parametrize("policy", ["compiled", "adaptive"])
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_values_are_numpys_for_arguments_of_all_kinds(name: str, policy: str) -> None:
+    def body(np: Any, x: Any, y: Any) -> Any:
+        z = x + y
+        return z, [z.sum(), z * x], (x * y).T
+
+    f = np.jit(lambda x, y: body(np, x, y))
+    with np.config(execution=policy), numpy.errstate(all="ignore"):
+        for _ in range(2 * TIMES):
+            got = f(*ARGUMENTS[name](np))
+            want = body(numpy, *ARGUMENTS[name](numpy))
+            assert type(got) is tuple and type(got[1]) is list
+            pairs = zip(np.tree.leaves(got), np.tree.leaves(want), strict=True)
+            for pair in pairs:
+                ours: Any = pair[0]
+                theirs: Any = pair[1]
+                assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+                numpy.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def test_numbers_may_change_from_call_to_call() -> None:
+    f = np.jit(lambda x, k: x * k)
+    x = np.arange(5.0)
+    for k in (2.0, 2.0, 2.0, 2.0, 2.0, 3.0, 2.0, -0.0, 0.0, 5.0, numpy.inf):
+        with numpy.errstate(invalid="ignore"):
+            want = numpy.arange(5.0) * k
+        got = numpy.asarray(f(x, k))
+        numpy.testing.assert_array_equal(got, want)
+        numpy.testing.assert_array_equal(numpy.signbit(got), numpy.signbit(want))
+
+
+def test_results_stay_when_arguments_are_written_later() -> None:
+    f = np.jit(lambda x: x + 1.0)
+    x = np.zeros(5000)
+    warm(f, x)
+    results = []
+    for _ in range(6):
+        results.append(f(x))
+        float(results[-1][0])
+        x += 1.0
+        results[-1][1] = -5.0
+    for k, r in enumerate(results):
+        want = numpy.full(5000, k + 1.0)
+        want[1] = -5.0
+        numpy.testing.assert_array_equal(r, want)
+
+
+def test_what_asks_before_the_value_is_seen() -> None:
+    """Explanations, gradients and the reference policy see such a call as any other."""
+    f = np.jit(lambda x: (x * x).sum())
+    x = np.arange(5.0)
+    warm(f, x)
+    numpy.testing.assert_allclose(np.grad(f)(x), 2.0 * numpy.arange(5.0))
+    assert "jit" in str(np.make_jaxpr(f)(x))
+    with np.config(execution="reference"):
+        before = np.stats().compiled_runs
+        assert float(f(x)) == 30.0
+        assert np.stats().compiled_runs == before
+    with np.disable_jit():
+        assert float(f(x)) == 30.0
+    with np.profile() as seen:
+        float(f(x))
+    assert seen.cuts
+
+
+def test_an_interrupted_call_raises_and_the_next_one_works(monkeypatch: Any) -> None:
+    f = np.jit(lambda x: x + 1.0)
+    x = np.arange(5.0)
+    warm(f, x)
+    numpy.asarray(f(x))
+    (alone,) = [a for a in _alone.ALONE.values() if a.prepared is not None][-1:]
+
+    def interrupted(*args: Any) -> Any:
+        raise KeyboardInterrupt
+
+    real, alone.prepared.run = alone.prepared.run, interrupted
+    monkeypatch.setattr(type(alone.prepared.executable), "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        f(x)
+    monkeypatch.undo()
+    alone.prepared.run = real
+    numpy.testing.assert_array_equal(f(x), numpy.arange(5.0) + 1.0)
+
+
+def test_threads_call_the_same_function() -> None:
+    f = np.jit(lambda x: (x * 2.0, x.sum()))
+    warm(f, np.arange(50.0))
+    wrong: list[Any] = []
+
+    def work(k: int) -> None:
+        x = np.full(50, float(k))
+        for _ in range(60):
+            double, total = f(x)
+            if float(total) != 50.0 * k or numpy.asarray(double)[7] != 2.0 * k:
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong

@@ -56,8 +56,9 @@ def _run_now(recorder: Recorder, alone: Alone, operands: tuple[Node, ...]) -> An
     if found is None:
         return None
     note_read(found[0])
-    if alone.prepared is None or alone.prepared.program is not plan.current:
-        alone.prepared = Prepared(alone.slots, plan.current)  # for the front in C
+    program = plan.current
+    if not program.packed and (alone.prepared is None or alone.prepared.program is not program):
+        alone.prepared = Prepared(alone.slots, program)  # for the front in C
     results: list[Any] = []
     try:
         plan.run(*found, results)

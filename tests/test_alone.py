@@ -137,6 +137,22 @@ def test_numbers_may_change_from_call_to_call() -> None:
         numpy.testing.assert_array_equal(numpy.signbit(got), numpy.signbit(want))
 
 
+def test_numbers_that_stay_are_compared() -> None:
+    """A program that was compiled for a number runs for this number only, whatever its class."""
+    f = np.jit(lambda x, k, s: (x * k + s, k))
+    x, s = np.arange(5.0), np.arange(3.0).sum()
+    float(s)
+    warm(f, x, 2.5, s)
+    for k in (2.5, 2.5, 2.5, 3.5, 2.5, 1, True, 2.5, 1 + 2j, -1.0, 2.5, numpy.nan, 2.5):
+        for _ in range(3):
+            want = numpy.arange(5.0) * k + 3.0
+            got, same = f(x, k, s)
+            assert got.dtype == want.dtype
+            numpy.testing.assert_array_equal(got, want)
+            numpy.testing.assert_array_equal(same, k)
+    numpy.testing.assert_array_equal(f(x, 2.5, np.arange(4.0).sum())[0], numpy.arange(5) * 2.5 + 6)
+
+
 def test_results_stay_when_arguments_are_written_later() -> None:
     f = np.jit(lambda x: x + 1.0)
     x = np.zeros(5000)

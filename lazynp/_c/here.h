@@ -21,13 +21,22 @@ static PyObject *aval_here(PyObject *x)
     return is_a(aval, the.Aval) ? aval : NULL;
 }
 
-/* The key of the arguments, new, as `_quick._of_leaves` makes it; and their nodes, borrowed: arrays,
-   then Scalars. NULL: forward. */
-static PyObject *key_of_these(PyObject *const *args, Py_ssize_t n, PyObject **nodes)
+static inline int is_number(PyObject *x)
+{
+    return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x) || PyComplex_CheckExact(x);
+}
+
+/* The key of the arguments, new, as `_quick._of_leaves` makes it; and, held, the operands: nodes of
+   arrays, then nodes of Scalars and numbers. NULL: forward. */
+static PyObject *key_of_these(PyObject *const *args, Py_ssize_t n, PyObject **operands)
 {
     PyObject *parts[3 * MOST_ARGS], *aval, *key;
     Py_ssize_t k = 0, at = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
+        if (is_number(args[i])) {
+            parts[k++] = (PyObject *)Py_TYPE(args[i]);
+            continue;
+        }
         for (Py_ssize_t j = 0; j < i; j++)
             if (args[j] == args[i])
                 return NULL;
@@ -41,12 +50,12 @@ static PyObject *key_of_these(PyObject *const *args, Py_ssize_t n, PyObject **no
     }
     for (int scalars = 0; scalars < 2; scalars++)
         for (Py_ssize_t i = 0; i < n; i++)
-            if (is_scalar(args[i]) == scalars)
-                nodes[at++] = node_of(args[i]);
+            if (is_array(args[i]) != scalars)
+                operands[at++] = is_number(args[i]) ? args[i] : node_of(args[i]);
     for (Py_ssize_t i = 0; i < k; i++)
         Py_INCREF(parts[i]); /* a new tuple may collect garbage, which may run code */
     for (Py_ssize_t i = 0; i < n; i++)
-        Py_INCREF(nodes[i]);
+        Py_INCREF(operands[i]);
     key = PyTuple_New(k);
     for (Py_ssize_t i = 0; i < k; i++)
         if (key)
@@ -54,12 +63,42 @@ static PyObject *key_of_these(PyObject *const *args, Py_ssize_t n, PyObject **no
         else
             Py_DECREF(parts[i]);
     for (Py_ssize_t i = 0; !key && i < n; i++)
-        Py_DECREF(nodes[i]);
+        Py_DECREF(operands[i]);
     return key;
 }
 
+/* Whether the numbers among the operands are those that the program was compiled for. (One that takes
+   numbers as operands is not prepared.) */
+static int are_constants(PyObject *plan, PyObject *prepared, PyObject **operands, Py_ssize_t n)
+{
+    PyObject *slots = OF_CALL(prepared, Prepared, slots), *constants = OF_CALL(plan, Plan, constants);
+    Py_ssize_t count = PyList_GET_SIZE(slots), numbers = 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        numbers += is_number(operands[i]) ||
+                   PyArray_IsScalar(PyList_GET_ITEM(operands[i], VALUE), Generic);
+    if (numbers != count || (count && (!is_list(constants) || PyList_GET_SIZE(constants) != count ||
+                                       PyList_GET_SIZE(OF_CALL(plan, Plan, zero_slots)))))
+        return 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_ssize_t at = PyLong_AsSsize_t(PyList_GET_ITEM(slots, i));
+        PyObject *x = at >= 0 && at < n ? operands[at] : Py_None, *equal = NULL;
+        if (is_list(x))
+            x = PyList_GET_ITEM(x, VALUE);
+        if (!is_number(x) && !PyArray_IsScalar(x, Generic))
+            return 0;
+        equal = PyObject_RichCompare(PyList_GET_ITEM(constants, i), x, Py_EQ);
+        int same = equal ? PyObject_IsTrue(equal) : -1;
+        Py_XDECREF(equal);
+        if (same < 1) {
+            PyErr_Clear(); /* an int that is none of its dtype's */
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* How such a call ran before, new; NULL: forward. As `_alone.at_once`. */
-static PyObject *alone_here(PyObject *recorder, PyObject *quick)
+static PyObject *alone_here(PyObject *recorder, PyObject *quick, PyObject **operands, Py_ssize_t n)
 {
     PyObject *alone = PyDict_GetItemWithError(calls.alone_here, OF_CALL(quick, Quick, op));
     if (!alone || PyList_GET_SIZE(OF(recorder, Recorder, pending)) ||
@@ -72,7 +111,7 @@ static PyObject *alone_here(PyObject *recorder, PyObject *quick)
     if (prepared == Py_None || current == Py_None || OF_CALL(plan, Plan, lean) != Py_None ||
         (OF_CALL(plan, Plan, watch) != Py_None && OF_CALL(plan, Plan, watch) != calls.watched_enough) ||
         OF_CALL(prepared, Prepared, program) != current ||
-        PyList_GET_SIZE(OF_CALL(prepared, Prepared, slots)))
+        !are_constants(plan, prepared, operands, n))
         return NULL;
     return Py_NewRef(alone);
 }
@@ -87,13 +126,13 @@ static int called_alone(PyObject *object, PyObject *name)
 
 /* The results of a prepared call, new, in its turn: see `_reference.exclusively`. NULL without an
    error: forward. */
-static PyObject *run_in_turn(PyObject *prepared, PyObject **nodes, Py_ssize_t n)
+static PyObject *run_in_turn(PyObject *prepared, PyObject **operands, Py_ssize_t n)
 {
     PyObject *found = NULL, *buffers;
     if (called_alone(calls.lock, the.acquire) < 0)
         return NULL;
     int collects = PyGC_Disable();
-    if ((buffers = buffers_of_call(prepared, nodes, n, 1))) {
+    if ((buffers = buffers_of_call(prepared, operands, n, 1))) {
         PyObject *given[3] = {buffers, Py_None, Py_True};
         found = PyObject_Vectorcall(OF_CALL(prepared, Prepared, run), given, 3, NULL);
         Py_DECREF(buffers);
@@ -108,14 +147,14 @@ static PyObject *run_in_turn(PyObject *prepared, PyObject **nodes, Py_ssize_t n)
     return found;
 }
 
-/* Run a call now, with operands that have these nodes. NULL without an error: forward. */
-static PyObject *run_here(PyObject *recorder, PyObject *quick, PyObject *alone, PyObject **nodes,
+/* Run a call with these operands now. NULL without an error: forward. */
+static PyObject *run_here(PyObject *recorder, PyObject *quick, PyObject *alone, PyObject **operands,
                           Py_ssize_t n)
 {
     PyObject *plan = Py_NewRef(OF_CALL(alone, Alone, plan)), *code, *offset, *out = NULL;
     PyObject *prepared = Py_NewRef(OF_CALL(alone, Alone, prepared));
     if (users_position(&code, &offset)) {
-        PyObject *found = run_in_turn(prepared, nodes, n);
+        PyObject *found = run_in_turn(prepared, operands, n);
         if (found && count_run(plan) == 0) {
             Py_SETREF(OF(recorder, Recorder, asked), Py_NewRef(Py_False));
             out = tree_of_results(quick, plan, found, NULL, code, offset);
@@ -132,22 +171,22 @@ static PyObject *run_here(PyObject *recorder, PyObject *quick, PyObject *alone, 
 /* The same for these arguments. */
 static PyObject *call_here(PyObject *table, PyObject *const *args, Py_ssize_t n)
 {
-    PyObject *nodes[MOST_ARGS], *key, *quick = NULL, *alone = NULL, *out = NULL, *here;
+    PyObject *operands[MOST_ARGS], *key, *quick = NULL, *alone = NULL, *out = NULL, *here;
     if (PyList_GET_SIZE(calls.elsewhere) || PyDict_GET_SIZE(calls.watched) ||
-        !(key = key_of_these(args, n, nodes)))
+        !(key = key_of_these(args, n, operands)))
         return NULL;
     here = recorder();
     quick = here ? Py_XNewRef(PyDict_GetItemWithError(table, key)) : NULL;
     if (quick)
-        alone = alone_here(here, quick);
+        alone = alone_here(here, quick, operands, n);
     if (alone)
-        out = run_here(here, quick, alone, nodes, n);
+        out = run_here(here, quick, alone, operands, n);
     Py_DECREF(key);
     Py_XDECREF(quick);
     Py_XDECREF(alone);
     Py_XDECREF(here);
     for (Py_ssize_t i = 0; i < n; i++)
-        Py_DECREF(nodes[i]);
+        Py_DECREF(operands[i]);
     return out;
 }
 

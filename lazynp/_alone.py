@@ -14,7 +14,7 @@ import numpy as np
 from lazynp import lowering
 from lazynp._config import config
 from lazynp._memo import Memo
-from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, Op
+from lazynp._node import ARGS, BORROWED, CODE, OP, PROJECT, VALUE, Node, Op
 from lazynp._observers import observers
 from lazynp._plan import STATS, Plan
 from lazynp._recorder import Recorder
@@ -43,7 +43,7 @@ def at_once(recorder: Recorder, op: Op, operands: tuple[Node, ...]) -> Any:
     call: otherwise, as in a loop, several calls may become one program.
     """
     alone = ALONE.get(op)
-    if alone is None or alone.times < TIMES or not recorder.asked or recorder.pending:
+    if alone is None or alone.times < TIMES or not recorder.was_asked or recorder.pending:
         return None
     if observers or config.execution == "reference" or recorder.observed:
         return None
@@ -66,7 +66,7 @@ def _run_now(recorder: Recorder, alone: Alone, operands: tuple[Node, ...]) -> An
         if plan.at_once:
             raise
         return None
-    recorder.asked = False
+    recorder.was_asked = False
     alone.count()
     return plan, results[0]
 
@@ -123,8 +123,8 @@ class Alone:
                 return None
             if slot:
                 slots.append(value)
-            else:
-                leaves.append(a)
+            else:  # a program's buffer of borrowed memory is for this run alone
+                leaves.append(a[:] if a[CODE] is BORROWED else a)
         return leaves, slots
 
     def run(self, nodes: list[Node], asked: Node, reason: Any, placed: bool = False) -> bool:

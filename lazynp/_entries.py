@@ -20,7 +20,8 @@ from typing import Any
 OP, ARGS, VALUE, CODE, OFFSET = range(5)
 AVAL = 4  # of a leaf
 
-LENT = "lent"  # as the code of a leaf: its memory is lent to a program as an operand
+# as the code of a leaf: its memory is lent to a program as an operand; is NumPy's, and may change
+LENT, BORROWED = "lent", "borrowed"
 
 Node = list[Any]
 

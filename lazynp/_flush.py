@@ -88,7 +88,7 @@ def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
         alone = pending and not observers and recorder.place is None
         plan = run_alone(pending, asked, reason) if alone else None
         if plan is not None:
-            recorder.due, recorder.inside, recorder.asked = False, UNKNOWN, True
+            recorder.due, recorder.inside, recorder.was_asked = False, UNKNOWN, True
             return plan
     # otherwise another thread evaluated it
     nodes = [n for n in recorder.pending if n[VALUE] is None]

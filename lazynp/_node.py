@@ -28,6 +28,7 @@ from lazynp._avals import (
 from lazynp._entries import (
     ARGS as ARGS,
     AVAL as AVAL,
+    BORROWED as BORROWED,
     CODE as CODE,
     LENT as LENT,
     OFFSET as OFFSET,

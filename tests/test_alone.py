@@ -224,3 +224,73 @@ def test_threads_call_the_same_function() -> None:
     for t in threads:
         t.join()
     assert not wrong
+
+
+NUMPYS: dict[str, Any] = {
+    "array": numpy.arange(6.0),
+    "large": numpy.arange(60000.0),
+    "part": numpy.arange(13.0)[1:7],  # its memory is not aligned as XLA wants it
+    "read-only": numpy.broadcast_to(numpy.arange(6.0), (1, 6))[0],
+    "strided": numpy.arange(12.0)[::2],
+    "Fortran's order": numpy.asfortranarray(numpy.arange(6.0).reshape(2, 3)),
+    "0-d": numpy.array(3.0),
+    "empty": numpy.zeros((0, 3)),
+    "float32": numpy.arange(6, dtype="f4"),
+    "float16": numpy.arange(6, dtype="f2"),
+    "int": numpy.arange(6),
+    "bool": numpy.arange(6) > 2,
+    "complex": numpy.arange(6) * 1j,
+    "other byte order": numpy.arange(6, dtype=">f8"),
+    "number": numpy.float64(2.5),
+    "number of 32 bits": numpy.float32(2.5),
+    "int number": numpy.int8(10),
+}
+
+
+@pytest.mark.parametrize("policy", ["compiled", "adaptive"])
+@pytest.mark.parametrize("name", NUMPYS)
+def test_numpys_arrays_and_numbers_are_arguments(name: str, policy: str) -> None:
+    """Those of one kind take the short way; a later write to one does not show in a result."""
+    x = NUMPYS[name]
+    traced = []
+
+    @np.jit
+    def f(x: Any, y: Any, k: Any) -> Any:
+        traced.append(1)
+        return {"a": x + y * k, "b": (x * x).sum()}
+
+    y = np.ones(x.shape)
+    with np.config(execution=policy):
+        for _ in range(2 * TIMES):
+            got, want = f(x, y, 2), {"a": x + numpy.ones(x.shape) * 2, "b": (x * x).sum()}
+            for part in got:
+                assert got[part].dtype == want[part].dtype.newbyteorder("=")
+                numpy.testing.assert_allclose(got[part], want[part], rtol=1e-3)
+        assert len(traced) == 1
+        if isinstance(x, numpy.ndarray) and x.flags.writeable and x.size:
+            x = x.copy()
+            kept = [f(x, y, 2) for _ in range(3)]
+            before = numpy.asarray(x + numpy.ones(x.shape) * 2)
+            x[...] = 1
+            for r in kept:
+                numpy.testing.assert_allclose(r["a"], before, rtol=1e-3)
+
+
+def test_one_array_of_numpys_may_be_given_twice() -> None:
+    f = np.jit(lambda x, y: x * y + x)
+    x = numpy.arange(5.0)
+    for _ in range(2 * TIMES):
+        numpy.testing.assert_array_equal(f(x, x), x * x + x)
+    numpy.testing.assert_array_equal(f(x, np.array(x)), x * x + x)
+    numpy.testing.assert_array_equal(f(np.array(x), x[::-1]), x * x[::-1] + x)
+
+
+def test_written_arrays_of_numpys_take_the_long_way() -> None:
+    @np.jit
+    def f(x: Any) -> Any:
+        x[0] += 1.0
+        return x.sum()
+
+    x = numpy.zeros(5)
+    for k in range(2 * TIMES):
+        assert float(f(x)) == k + 1.0 and x[0] == k + 1.0

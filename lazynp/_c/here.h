@@ -102,7 +102,7 @@ static PyObject *alone_here(PyObject *recorder, PyObject *quick, PyObject **oper
 {
     PyObject *alone = PyDict_GetItemWithError(calls.alone_here, OF_CALL(quick, Quick, op));
     if (!alone || PyList_GET_SIZE(OF(recorder, Recorder, pending)) ||
-        OF(recorder, Recorder, asked) != Py_True || PyList_GET_SIZE(calls.observers) ||
+        OF(recorder, Recorder, was_asked) != Py_True || PyList_GET_SIZE(calls.observers) ||
         PyLong_AsSsize_t(OF(recorder, Recorder, observed)) ||
         PyLong_AsSsize_t(OF_CALL(alone, Alone, times)) < calls.times)
         return NULL;
@@ -156,7 +156,7 @@ static PyObject *run_here(PyObject *recorder, PyObject *quick, PyObject *alone, 
     if (users_position(&code, &offset)) {
         PyObject *found = run_in_turn(prepared, operands, n);
         if (found && count_run(plan) == 0) {
-            Py_SETREF(OF(recorder, Recorder, asked), Py_NewRef(Py_False));
+            Py_SETREF(OF(recorder, Recorder, was_asked), Py_NewRef(Py_False));
             out = tree_of_results(quick, plan, found, NULL, code, offset);
         }
         Py_XDECREF(found);

@@ -17,12 +17,14 @@ import numpy as np
 
 from lazynp._alone import ALONE as ALONE_HERE, TIMES, Alone, Prepared, at_once as at_once_here
 from lazynp._array import NDArray, Scalar, begin, new_array, new_scalar
-from lazynp._avals import SCALAR_DTYPES, TracedAval, traced_aval
+from lazynp._avals import SCALAR_DTYPES, TracedAval, on_device, traced_aval
 from lazynp._config import config
 from lazynp._fronts import in_front
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import (
     AVAL,
+    BORROWED,
+    CODE,
     OP,
     VALUE,
     Node,
@@ -48,7 +50,7 @@ from lazynp._unread import DONE
 from lazynp.primitives.placing import places_inside
 from lazynp.transforms._call import jit_call
 from lazynp.transforms._checks import Failures, discharged
-from lazynp.transforms._stack import DISABLED
+from lazynp.transforms._stack import DISABLED, node_of
 
 # the key of the arguments, their nodes, and the arguments one by one
 Operands = tuple[Any, tuple[Node, ...], Sequence[Any]]
@@ -73,7 +75,8 @@ def operands_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operands | Non
     return (structure, orders, found[0]), *found[1:]
 
 
-_SINGLE = frozenset({NDArray, Scalar, np.ndarray, *SCALAR_DTYPES})  # no trees
+_NUMBERS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefdFD")  # NumPy's
+_SINGLE = frozenset({NDArray, Scalar, np.ndarray, *SCALAR_DTYPES, *_NUMBERS})  # no trees
 
 
 def _of_leaves(args: Sequence[Any]) -> Operands | None:
@@ -117,6 +120,14 @@ def _of_leaves(args: Sequence[Any]) -> Operands | None:
         elif t in SCALAR_DTYPES:
             key.append(t)
             values.append(leaf(SCALAR_DTYPES[t].type(x)))
+        elif (t is np.ndarray and x.flags.c_contiguous) or t in _NUMBERS:
+            if not (on_device(x.dtype) and x.dtype.isnative):
+                return None
+            node = leaf(x)
+            node[CODE] = BORROWED
+            plain = True
+            key += "array", node[AVAL]
+            values.append(node)
         else:
             return None
     if plain and place is not None:
@@ -128,6 +139,11 @@ def _of_leaves(args: Sequence[Any]) -> Operands | None:
     if StagingRecorder.borrowed != borrowed:
         return None  # another thread has staged something meanwhile
     return tuple(key), (*nodes, *values), args
+
+
+def copied(node: Node) -> Node:
+    """A node with a copy of the value."""
+    return node_of(node[VALUE])
 
 
 def stays(jaxpr: Jaxpr, nodes: tuple[Node, ...]) -> bool:
@@ -172,6 +188,7 @@ class Quick:
         outs: list[Node]
         found = at_once_here(recorder, self.op, nodes)
         if found is None:
+            nodes = tuple([copied(n) if n[CODE] is BORROWED else n for n in nodes])
             begin(recorder, *args, depth=2)
         where = local.where
         if where is None:

@@ -57,6 +57,7 @@ def _run_now(recorder: Recorder, alone: Alone, operands: tuple[Node, ...]) -> An
         return None
     note_read(found[0])
     program = plan.current
+    assert program is not None  # it is ready
     if not program.packed and (alone.prepared is None or alone.prepared.program is not program):
         alone.prepared = Prepared(alone.slots, program)  # for the front in C
     results: list[Any] = []

@@ -86,6 +86,7 @@ s + True | k - True | True * k | k < True | s * 1j | k / 2j | s == 1j | z[0] * 2
 objects[1] | objects[-1] | ints[0, 1] | ints + 1 | ints * ints | ints * m[0, :2] | -ints
 ints @ ints | ints == ints | ints > 2 | longs[1] | longs * 2.0 | longs + longs
 np.sqrt(longs) | longs < 2
+records[1]["f0"] | records[-1] | [r["f1"] for r in records]
 records["f0"] | records["f0"][1] | records["f1"] + 1 | records[1:] | records[::-1]["f0"] | names[1:]
 days[:2] | objects[1:] | m[rows, cols] | m[:, cols] | m[rows] | x[rows] | m[rows, 1] | m[1, cols]
 m[:2][rows > 0] | m[:2, cols][rows - 1]

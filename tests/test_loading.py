@@ -365,3 +365,13 @@ def test_no_file_is_read_in_the_encoding_of_the_locale() -> None:
         [sys.executable, *options, "-c", program], capture_output=True, text=True, timeout=120
     )
     assert (run.returncode, run.stdout) == (0, "2.0\n"), run.stderr
+
+
+def test_random_numbers_load_no_series() -> None:
+    """The nodes of Gauss's rule are for derivatives of some distributions."""
+    run("""
+        import sys
+        import lazynp as np
+        np.random.default_rng(0).normal(size=3)
+        assert "numpy.polynomial" not in sys.modules
+    """)

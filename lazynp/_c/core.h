@@ -35,7 +35,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Reshape) \
     X(config) X(local) X(staged) X(avals) X(state) X(eager) X(first) X(viewed) X(lent)                      \
     X(in_common_order) X(order_of_strides) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(deque) X(internal) \
-    X(gives_way) X(heard) X(tell) X(noticed) X(errors) X(warned)
+    X(gives_way) X(heard) X(tell) X(noticed) X(errors) X(warned) X(records)
 /* The slots that C reads: class, name. */
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \

@@ -5,6 +5,7 @@
 #include "gather.h"
 #include "handles.h"
 #include "hosts.h"
+#include "records.h"
 #include "present.h"
 #include "scalars.h"
 #include "tangents.h"
@@ -678,6 +679,9 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
             again = 0;
             out = view_at_once(self, index, now, aval, value, &again);
         }
+        else if (record_memory(self) &&
+                 (out = record_item(self, (PyArrayObject *)value, index)))
+            again = 0;
         else if (host_memory(self) ||
                  ((is_array(index) || is_memory(index)) && record_memory(self)))
             again = !(out = host_item(value, index));

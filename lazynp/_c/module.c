@@ -211,6 +211,7 @@ static const Kind KINDS[] = {
     {"is_instance", is_instance, NULL, NULL},
     {"class_told", class_told, NULL, NULL},
     {"lent_buffer", lent_buffer, NULL, NULL},
+    {"record_field", record_field, NULL, NULL},
 };
 
 /* The integer arguments of `front`, for any kind. */
@@ -454,7 +455,7 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
             PyErr_SetString(PyExc_TypeError, "configure needs the avals of numpy.float64, int64 and bool");
         return NULL;
     }
-    if (take_pools() < 0)
+    if (take_pools() < 0 || take_names_of_records() < 0)
         return NULL;
     Py_RETURN_NONE;
 }

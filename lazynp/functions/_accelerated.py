@@ -28,6 +28,7 @@ from lazynp._strides import in_common_order, order_of_strides
 from lazynp._views import same
 from lazynp.functions._eager import FEW, FILLED, undispatched
 from lazynp.functions._recording import Entry
+from lazynp.functions._records import dtype_of_records
 from lazynp.functions._scalars import AVALS
 from lazynp.functions._subclass import Subclass
 
@@ -48,7 +49,7 @@ def configure() -> None:
             errors=errors, warned=WARNED,
             avals_by_type=interned.table,
             no_value=np._NoValue,  # type: ignore[attr-defined]
-            deque=collections.deque,
+            deque=collections.deque, records=dtype_of_records,
         )  # fmt: skip
         fastpath.take_kernels(
             (np.add, np.maximum, np.minimum, np.logical_or, np.logical_and),

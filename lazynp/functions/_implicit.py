@@ -117,8 +117,15 @@ def _bessel_ratio(v: Any, z: Any) -> Any:
     return transforms.scan(term, first, np.arange(_TERMS - 1.0, -1.0, -1.0))[0]
 
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
-_NODES, _WEIGHTS = (_NODES + 1.0) / 2.0, _WEIGHTS / 2.0
+@cached()
+def _quadrature() -> tuple[Any, Any]:
+    """Gauss's nodes between 0 and 1, and their weights: made when one asks, as each program
+    that draws random numbers loads this module.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    return (nodes + 1.0) / 2.0, weights / 2.0
+
+
 _FAR = 9.0  # from there on, in standard deviations of the density, there is nothing to add
 
 
@@ -126,12 +133,13 @@ def vonmises_speed(x: Any, kappa: Any) -> Any:
     """The derivative of a sample between -pi and pi by kappa: the integral of
     `(cos t - i1(kappa) / i0(kappa)) exp(kappa (cos t - cos x))` from the sample outwards.
     """
+    nodes, weights = _quadrature()
     far = ufuncs.absolute(x)[..., None]
     kappa = kappa[..., None]
     mean = special.i1e(kappa) / special.i0e(kappa)
     width = ufuncs.minimum(math.pi - far, _FAR / ufuncs.sqrt(ufuncs.maximum(kappa, 1e-9)))
-    apart = width * _NODES
+    apart = width * nodes
     # cos t - cos x, where digits would cancel
     height = -2.0 * ufuncs.sin(far + apart / 2.0) * ufuncs.sin(apart / 2.0)
     inside = (ufuncs.cos(far + apart) - mean) * ufuncs.exp(kappa * height)
-    return ufuncs.sign(x) * reductions.sum(inside * _WEIGHTS * width, axis=-1)
+    return ufuncs.sign(x) * reductions.sum(inside * weights * width, axis=-1)

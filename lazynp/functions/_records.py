@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._flush import host_value
+from lazynp._fronts import in_front
 from lazynp._memo import Memo
 
 _PLAIN = {int, float, complex, bool, str, bytes}
@@ -44,6 +45,8 @@ class Record(np.void):
         if not isinstance(key, (str, int, np.integer)):
             return self._fresh()[key]
         return self._field(self._name(key))[self._index]
+
+    __getitem__ = in_front("record_field", __getitem__)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self._array is None:  # of an array of NumPy's
@@ -109,13 +112,15 @@ for _name in (
 _dtypes: Memo[Any, Any] = Memo("records")
 
 
+def dtype_of_records(own: Any, kind: type[Record] = Record) -> Any:
+    """The dtype of elements of this class."""
+    found = _dtypes.get((own, kind))
+    return _dtypes.put((own, kind), np.dtype((kind, own))) if found is None else found
+
+
 def record(value: Any, array: Any, index: tuple[Any, ...], kind: type[Record] = Record) -> Any:
     """The record `array[index]`, with this value: a `numpy.void`, or a 0-d array."""
-    own = value.dtype
-    dtype = _dtypes.get((own, kind))
-    if dtype is None:
-        dtype = _dtypes.put((own, kind), np.dtype((kind, own)))
-    copied = np.empty((), dtype)
+    copied = np.empty((), dtype_of_records(value.dtype, kind))
     copied[()] = value  # `np.array(value)` shows the array's memory, which would be shared then
     made: Any = copied[()]
     made._array, made._index, made._memory = array, index, copied

@@ -51,6 +51,9 @@ READS: list[Callable[[Any, Any, Any], Any]] = [
     lambda a, v, r: a[["x", "y"]], lambda a, v, r: r == a[1], lambda a, v, r: len(r),
     lambda a, v, r: list(r), lambda a, v, r: r.item(), lambda a, v, r: a[1:3][0],
     lambda a, v, r: a["x"].T[::-1], lambda a, v, r: a["y"].copy(), lambda a, v, r: a["y"] == a["y"],
+    lambda a, v, r: [x["y"] for x in a.reshape(2, 2)[1]],
+    lambda a, v, r: a.reshape(2, 2)[numpy.int64(1), -1]["x"], lambda a, v, r: a[numpy.int8(-2)],
+    lambda a, v, r: a[2]["q"], lambda a, v, r: a[::2][True],
     lambda a, v, r: a["x"].flags.writeable, lambda a, v, r: a["scalar"] + 1,
 ]  # fmt: skip
 WRITES: list[Callable[[Any, Any, Any], Any]] = [

@@ -63,7 +63,10 @@ np.where(mask, x, f) | np.clip(x, f, 3) | np.full(3, f) | np.array([s, f, 1])
 np.array([[s, s], [f, 1]])
 np.sin([1.0, 2]) | np.sqrt((1, s, f)) | np.add([1, 2], 3) | np.maximum([[1, 2]], [[3], [0]])
 np.sum([1, 2]) | np.max((1.5, 2)) | np.any([0, 0]) | np.sum([[1, 2], [3, 4]], axis=0)
-np.prod((2, s))
+np.prod((2, s)) | x.sum(where=mask) | np.max(x, where=mask, initial=0) | np.min(x, initial=s)
+m.sum(axis=0, where=m > 2, keepdims=True) | np.any(m > 2, axis=1, where=m > 3) | x.sum(initial=2)
+np.prod(m, 0, where=mask[:4], initial=f) | np.sum(m, axis=0, out=np.zeros(4)) | z.sum(initial=2)
+np.max(m, axis=1, out=m[:, 1]) | m.any(axis=0, out=np.zeros(4, bool)) | np.sum(m, 1, out=x[::2])
 np.sum(x, dtype=float) | x.sum(dtype=np.float32) | np.mean([s, 1.0])
 d[()] | float(d) | int(d) | bool(d) | operator.index(n) | d.item() | n.item() | np.abs(d) | d + 1
 x[n] | s + f | s < f | k * numpy.int32(2) | s ** numpy.float64(0.5)
@@ -175,6 +178,10 @@ names + 1 | names < 3 | days * days | days == "x" | float(z) | int(x) | x.fill([
 x.sort(axis=3) | x.sort(kind="no") | np.copyto(x, [1, 2]) | np.copyto(x, z) | np.putmask(x, [1], 1)
 np.put(x, 9, 1) | np.place(x, mask[:2], 1) | x.fill("a") | np.fill_diagonal(x, 1) | x.partition(9)
 np.array(range(2), 3)
+np.max(x, where=mask) | np.any(x, initial=1)
+x.sum(initial="a") | x.min(where=mask, initial=[1, 2])
+np.sum(m, axis=2, out=np.zeros(3)) | np.sum(m, axis=0, out=np.zeros((4, 1)))
+np.sum(z, out=np.zeros(1), keepdims=True) | x.sum(initial=1j)
 """
 
 

@@ -152,6 +152,7 @@ typedef struct {
     int raw;         /* its result is Python's */
     int named;       /* `method` names its arguments as `function` does */
     int typed;       /* a reduction that takes a dtype */
+    int begins;      /* a reduction that takes `initial` */
     int contiguous;  /* it makes a view only of elements in C order */
     int asks;        /* a method that is a ufunc's, which the class may have taken over */
     int reduces;     /* a method whose numbers become arrays of a derived class */

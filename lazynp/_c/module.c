@@ -231,6 +231,7 @@ static const struct {
     {"named", offsetof(Front, named)},       {"many", offsetof(Front, many)},
     {"asks", offsetof(Front, asks)},         {"reduces", offsetof(Front, reduces)},
     {"kin", offsetof(Front, kin)},           {"bare", offsetof(Front, bare)},
+    {"begins", offsetof(Front, begins)},
     {"counted", offsetof(Front, counted)},   {"symbol", offsetof(Front, symbol)},
 };
 

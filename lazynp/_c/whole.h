@@ -646,6 +646,79 @@ static PyObject *reduction_traced(Front *front, PyObject *x, PyObject *axis, PyO
     return out;
 }
 
+/* The options of a reduction beside its axis: NULL for those that are not given. */
+typedef struct {
+    PyObject *initial, *where, *out;
+} Chosen;
+
+/* Whether an option of this name may be given to NumPy as it is: a number that reals start from, an
+   array that selects, or one that gets the result. */
+static int takes_option(Front *front, PyObject *name, PyObject *value, Chosen *chosen)
+{
+    PyObject *number = is_scalar(value) ? value_of_scalar(value) : value;
+    if (PyUnicode_CompareWithASCIIString(name, "where") == 0 && is_array(value))
+        chosen->where = value;
+    else if (front->begins && PyUnicode_CompareWithASCIIString(name, "initial") == 0 && number &&
+             (is_python_number(number) || aval_of_number(number)) && !PyComplex_Check(number) &&
+             !PyArray_IsScalar(number, ComplexFloating))
+        chosen->initial = number;
+    else if (name == the.out && is_array(value))
+        chosen->out = value;
+    else
+        return 0;
+    return 1;
+}
+
+/* NumPy's reduction of a value that is there, with such options, new. Sets `*again` if Python must do
+   it. NULL, without an error: it must as well. */
+static PyObject *reduced_with(Front *front, PyObject *value, PyObject *axis, PyObject *keepdims,
+                              const Chosen *chosen, PyObject *now, int *again)
+{
+    int met = 0;
+    PyObject *where = chosen->where ? argument(chosen->where, now, &met, 0) : Py_NewRef(Py_True);
+    PyObject *initial = chosen->initial ? chosen->initial : the.no_value, *result = NULL;
+    if (where == Py_True ||
+        (where && is_memory(where) && PyArray_TYPE((PyArrayObject *)where) == NPY_BOOL)) {
+        PyObject *values[7] = {value, axis, Py_None, Py_None, keepdims, initial, where};
+        result = quiet(OF(now, Recorder, quiet), front->function, values, 7, again);
+        if (!result && !*again)
+            *again = forget(); /* Python's call says the same */
+    }
+    Py_XDECREF(where);
+    return result;
+}
+
+/* The reduction into `out`, in its memory: see `whole_into`. Sets `*again` if Python must do it. */
+static PyObject *reduced_into(Front *front, PyObject *x, PyObject *axis, PyObject *keepdims,
+                              PyObject *out, PyObject *now, int *again)
+{
+    PyObject *value = NULL, *result = NULL;
+    *again = 1;
+    if (OF(out, Array, _flags) != Py_None || !is_eager(now))
+        return NULL;
+    int locked = lock(out);
+    PyArrayObject *target = locked >= 0 ? target_of(out, now) : NULL;
+    if (target && PyArray_NDIM(target)) /* of others, NumPy makes scalars */
+        value = beside_out(out, x, now);
+    /* where imaginary parts are lost, Python warns at the user's line */
+    if (value && is_memory(value) &&
+        (PyArray_ISCOMPLEX(target) || !PyArray_ISCOMPLEX((PyArrayObject *)value))) {
+        PyObject *values[5] = {value, axis, Py_None, (PyObject *)target, keepdims};
+        result = quiet(OF(now, Recorder, quiet), front->function, values, 5, again);
+        if (!result && !*again)
+            *again = forget(); /* Python's call says the same */
+        if (result)
+            spend(now, result);
+    }
+    if (result)
+        *again = result != (PyObject *)target;
+    Py_XDECREF(result);
+    Py_XDECREF(value);
+    Py_XDECREF(target);
+    unlock(locked);
+    return *again || PyErr_Occurred() ? NULL : Py_NewRef(out);
+}
+
 /* `_reduce.reduce`: positional a and axis; axis and keepdims by name. */
 static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -653,7 +726,8 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
     PyObject *axis = n > 1 ? args[1] : Py_None, *keepdims = Py_False, *dtype = Py_None, *now;
     PyObject *out = NULL;
-    int again = 1, met = 0;
+    Chosen chosen = {NULL, NULL, NULL};
+    int again = 1, met = 0, options = 0;
     if (n == 0 || n > 2 || !nothing_staged() || watched())
         return hand_on(front, args, nargsf, names);
     int listed = PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0]);
@@ -668,14 +742,23 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
         else if (PyUnicode_CompareWithASCIIString(name, "dtype") == 0 && front->typed &&
                  (PyType_Check(value) || PyArray_DescrCheck(value)))
             dtype = value;
+        else if (takes_option(front, name, value, &chosen))
+            options = 1;
         else
             return hand_on(front, args, nargsf, names);
     }
+    if (options && (dtype != Py_None || !is_array(args[0]) || carries_tangent(args[0]) ||
+                    (chosen.out && (chosen.where || chosen.initial))))
+        return hand_on(front, args, nargsf, names);
     now = recorder();
     if (!now)
         return NULL;
     PyObject *value = NULL;
-    if (listed)
+    if (chosen.out)
+        out = reduced_into(front, args[0], axis, keepdims, chosen.out, now, &again);
+    else if (options && !is_eager(now))
+        ; /* Python records them */
+    else if (listed)
         value = is_eager(now) ? memory_of_list(args[0], now) : NULL;
     else if (dtype != Py_None || is_memory(args[0]))
         value = is_eager(now) ? argument(args[0], now, &met, 0) : NULL;
@@ -689,10 +772,11 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
         out = reduction_recorded(front, args[0], axis, keepdims, now, &again);
     if (value) {
         PyObject *values[5] = {value, axis, dtype, Py_None, keepdims};
-        PyObject *result = reduced_by_kernel(front->function, value, axis, dtype, keepdims);
-        if (result)
+        PyObject *result = options ? reduced_with(front, value, axis, keepdims, &chosen, now, &again)
+                                   : reduced_by_kernel(front->function, value, axis, dtype, keepdims);
+        if (result && !options)
             again = 0;
-        else if (!PyErr_Occurred())
+        else if (!options && !PyErr_Occurred())
             result = quiet(OF(now, Recorder, quiet), front->function, values, 5, &again);
         out = result ? whole_result(front, result, values, 1, args, 1, &again) : NULL;
         Py_DECREF(value);

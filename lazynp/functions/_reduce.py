@@ -315,6 +315,7 @@ def reduced_by(row: Reduction, *, typed: bool = False) -> Callable[[F], F]:
     dtype.
     """
     known = {"function": row.ufunc.reduce, "handle": handle, "ops": row.ops, "typed": typed}
+    known["begins"] = row is not ANY and row is not ALL
 
     def decorate(function: F) -> F:
         DIRECT.add(function.__code__)  # type: ignore[attr-defined]

@@ -443,11 +443,11 @@ METHODS: dict[str, Callable[..., Any]] = {
     "__reduce__": _reduce,
     "__repr__": _repr,
     "__str__": _str,
-    "astype": by_method(np.ndarray.astype)(_astype),
+    "astype": by_method(np.ndarray.astype, itself=2)(_astype),
     "copy": by_method(np.ndarray.copy)(copy_of),
     "flatten": by_numpy(flatten, method=np.ndarray.flatten)(_flatten),
     "item": by_method(np.ndarray.item, raw=True)(_item),
     "tobytes": by_method(np.ndarray.tobytes, raw=True)(_tobytes),
     "tolist": by_method(np.ndarray.tolist, raw=True)(_tolist),
-    "view": in_front("seen_in_class", showing(view_as)),
+    "view": in_front("seen_in_class", showing(view_as, named=True)),
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -18,7 +17,17 @@ from lazynp._fronts import BUILT, in_front
 from lazynp._memo import Memo
 from lazynp._node import AVAL, OP, VALUE, Node, leaf
 from lazynp._recorder import local, staged
-from lazynp._steps import Bitcast, Broadcast, Imag, NDArray, Real, Reshape, Step, Transpose
+from lazynp._steps import (
+    Bitcast,
+    Broadcast,
+    Diagonal,
+    Imag,
+    NDArray,
+    Real,
+    Reshape,
+    Step,
+    Transpose,
+)
 from lazynp._strides import layout, writeable
 from lazynp._tracebacks import show_users
 
@@ -127,12 +136,16 @@ def _laid_out(node: Node, step: Step) -> Node | None:
 # -- views that were made before -------------------------------------------------------------------
 
 
-def showing(function: F, *, contiguous: bool = False, copies: bool = False, kin: bool = False) -> F:
+def showing(
+    function: F, *, contiguous: bool = False, copies: bool = False, kin: bool = False,
+    named: bool = False,
+) -> F:  # fmt: skip
     """A function that shows an array in another form, which its other arguments determine: ints,
     tuples of ints, None, or dtypes. C repeats what the function did for arguments of the same kind.
 
     contiguous: it makes a view only of elements in C order. copies: it is a reshape, which copies
-    where no view has the new shape. kin: it takes arrays of derived classes as plain ones.
+    where no view has the new shape. kin: it takes arrays of derived classes as plain ones. named:
+    it takes names of dtypes.
     """
     entries: Memo[Any, Any] = Memo("views")
 
@@ -146,12 +159,17 @@ def showing(function: F, *, contiguous: bool = False, copies: bool = False, kin:
         if not BUILT or kwargs or not args:
             return out
         if type(args[0]) is Ours or kin and isinstance(args[0], Array):
+            if not named and str in map(type, args):  # of a memory order, perhaps
+                return out
             copied = copies and type(out) is Ours and out._base is None and out is not args[0]
             learn = _learn_copy if copied else _learn
             local.recorder.backend.attempt(learn, entries, args[0], args[1:], out)
         return out
 
-    return in_front("shown", call, entries=entries, contiguous=contiguous, kin=kin)
+    return in_front(
+        "shown", call, entries=entries, contiguous=contiguous, kin=kin,
+        named=named,
+    )  # fmt: skip
 
 
 def _learn_copy(entries: Memo[Any, Any], array: Array, rest: tuple[Any, ...], out: Any) -> None:
@@ -167,7 +185,7 @@ def _aval(array: Array) -> Any:
     return node[AVAL] if node[OP] is None else node[OP].aval
 
 
-_KNOWN = frozenset({tuple, int, type(None), type})
+_KNOWN = frozenset({tuple, int, type(None), type, str})
 
 
 def _is_known_by(aval: Any, array: Array, rest: tuple[Any, ...]) -> bool:
@@ -200,7 +218,8 @@ def _learn(entries: Memo[Any, Any], array: Array, rest: tuple[Any, ...], out: An
 _OTHERS: dict[type, Callable[[Any], Any]] = {
     Real: lambda step: "real",
     Imag: lambda step: "imag",
-    Bitcast: lambda step: operator.methodcaller("view", step.dtype),
+    Bitcast: lambda step: step.dtype,
+    Diagonal: lambda step: step.offset,
 }
 
 

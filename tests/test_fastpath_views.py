@@ -36,6 +36,8 @@ np.rollaxis(x, 1) | x.squeeze() | np.squeeze(x, 0) | np.expand_dims(x, 0)
 np.expand_dims(x, (0, 2)) | np.expand_dims(x, 9) | np.flip(x) | np.flip(x, 0)
 np.broadcast_to(x, (2, *x.shape)) | x[1:] | x[::2] | x[:, ::-1] | x[..., None] | x[None]
 np.asarray(x) | np.asanyarray(x) | x.reshape(x.shape) | x[:, 1:].ravel() | x[:, 1:].reshape(-1)
+x.view("i8") | x.view("f4") | x.view("u1, i2") | x.T.view("f8") | x.diagonal() | x.diagonal(-1)
+np.diagonal(x, 1) | x[:, ::-1].diagonal() | x.view("nonsense") | x.real | x.view("c16")
 x.T.reshape(-1) | x.T.ravel() | x[:, ::2].T.reshape(-1, 1) | x[:, :, None].T.reshape(-1, 2)
 x[:, ::2].reshape(x.shape[0], 1, -1) | x[::2].ravel()
 """
@@ -361,6 +363,10 @@ def swept(m: Any, first: Any, second: Any) -> list[Any]:
         second.sum(), (first * second[2]).max(), first @ first, np.add(first[::-1], first),
         first.shape, len(second), first.copy(), second[[0, 2]], second[1], sum(e for e in second),
         2.0 - second, abs(first), second[second > 0], first > 0.5, m.sum(axis=0),
+        second.T, second.reshape(1, -1), first[None].squeeze(), first[2], second[-1],
+        first.reshape(2, 3).T, first.reshape(2, 3).T[1], first.reshape(-1, 2).swapaxes(0, 1)[:, 1:],
+        first.reshape(2, 3).diagonal(), first.view("i8"), list(first.reshape(2, 3))[1],
+        first.reshape(2, 3, 1)[1, 2, 0], first.reshape(3, 2).T @ first[:3], np.diagonal(m, 1),
     ]  # fmt: skip
 
 
@@ -457,7 +463,10 @@ PARTS = (
     "(slice(1, 4), slice(None, 3))", "(slice(None, 3), slice(1, 4))", "(1, slice(2, 4))",
 )  # fmt: skip
 STEPS = st.tuples(
-    st.sampled_from(["take", "put", "put part", "put view", "add", "sub part", "read", "drop"]),
+    st.sampled_from(
+        ["take", "put", "put part", "put view", "add", "sub part", "read", "drop", "turn", "line",
+         "fold", "diagonal", "flip", "items"]
+    ),
     st.sampled_from(PARTS), st.sampled_from(PARTS), st.integers(0, 5),
 )  # fmt: skip
 
@@ -479,6 +488,18 @@ def one_step(library: Any, kept: list[Any], step: tuple[str, str, str, int]) -> 
             view += k
         case "sub part":
             x[i] -= view
+        case "turn":
+            kept.append(view.T)
+        case "line":
+            kept.append(view.reshape(-1))
+        case "fold":
+            kept.append(view[None].squeeze().swapaxes(0, -1))
+        case "diagonal":
+            kept.append(view.diagonal())
+        case "flip":
+            kept.append(library.flip(view))
+        case "items":
+            return sum(float(library.sum(item)) for item in view)
         case "read":
             return library.sum(view * 2.0 - view[i])
         case _:

@@ -70,7 +70,7 @@ static struct {
 #define X(name) Py_ssize_t Unit_##name;
     OF_UNIT(X)
 #undef X
-    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout, *shows;
+    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout, *shows, *shape, *permutation;
     PyObject *array_ufunc, *array_wrap, *array_function, *array_finalize, *array_priority;
     PyObject *ticked, *name, *name_of, *kind, *adds, *params, *scalar_of, *scipy, *pandas, *out, *where, *copies; /* these and the line above: strings */
     PyObject *aval_of_double, *aval_of_int64, *aval_of_bool;

@@ -607,11 +607,27 @@ static PyObject *element_of_derived(PyObject *x, PyObject *index)
 
 static PyObject *getitem(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
 
+/* One element of a view that is out of date, new. NULL, without an error: forward. */
+static PyObject *element_shown(PyObject *view, PyObject *index)
+{
+    PyObject *aval = lasting_aval(view);
+    int may = aval && is_handle(view) && is_stale(view) && !is_no_place(index) &&
+              is_of_element(index, aval);
+    PyObject *memory = may ? shown_memory(view) : NULL;
+    PyObject *out = memory ? element((PyArrayObject *)memory, index) : NULL;
+    if (memory)
+        drop_value(memory);
+    return out;
+}
+
 /* `x[i]` of a view that is out of date. */
 static PyObject *getitem_of_present(Front *front, PyObject *const *args, size_t nargsf,
                                     PyObject *names)
 {
-    PyObject *now = recorder(), *shown = now && is_eager(now) ? present(args[0]) : NULL, *out = NULL;
+    PyObject *out = element_shown(args[0], args[1]);
+    if (out || PyErr_Occurred())
+        return out;
+    PyObject *now = recorder(), *shown = now && is_eager(now) ? present(args[0]) : NULL;
     if (shown && node_of(shown)) {
         PyObject *again[2] = {shown, args[1]};
         out = getitem((PyObject *)front, again, 2, NULL);

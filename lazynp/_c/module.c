@@ -434,6 +434,8 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.scalar_of = PyUnicode_InternFromString("scalar");
     the.overlaps = PyUnicode_InternFromString("overlaps");
     the.layout = PyUnicode_InternFromString("layout");
+    the.shape = PyUnicode_InternFromString("shape");
+    the.permutation = PyUnicode_InternFromString("permutation");
     the.shows = PyUnicode_InternFromString("shows");
     the.name = PyUnicode_InternFromString("__name__");
     the.scipy = PyUnicode_InternFromString("scipy.");
@@ -448,7 +450,7 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.aval_of_int64 = PyDict_GetItemWithError(the.avals, (PyObject *)&PyInt64ArrType_Type);
     the.aval_of_bool = PyDict_GetItemWithError(the.avals, (PyObject *)&PyBoolArrType_Type);
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
-        !the.spent || !the.ticked || !the.overlaps || !the.layout || !the.shows || !the.name ||
+        !the.spent || !the.ticked || !the.overlaps || !the.layout || !the.shows || !the.shape || !the.permutation || !the.name ||
         !the.scipy || !the.pandas || !the.array_ufunc || !the.array_wrap || !the.array_priority ||
         !the.array_function || !the.array_finalize || !tangents.where || !the.aval_of_double || !the.aval_of_int64 ||
         !the.aval_of_bool) {

@@ -6,12 +6,43 @@
 #pragma once
 
 #include "core.h"
+#include "shells.h"
+
+/* Where the step lies that is a transpose or a reshape of this name: its axes, or its shape. 0: NumPy
+   must find it. */
+static int look_at_step(Look *look, PyArrayObject *memory, PyObject *step, PyObject *name)
+{
+    npy_intp numbers[SHELL_AXES];
+    PyObject *dims = PyObject_GetAttr(step, name);
+    Py_ssize_t n = dims && PyTuple_CheckExact(dims) ? PyTuple_GET_SIZE(dims) : SHELL_AXES + 1;
+    int found = n && n <= SHELL_AXES;
+    for (Py_ssize_t i = 0; found && i < n; i++) {
+        PyObject *number = PyTuple_GET_ITEM(dims, i);
+        found = PyLong_CheckExact(number);
+        numbers[i] = found ? PyLong_AsSsize_t(number) : 0;
+    }
+    Py_XDECREF(dims);
+    PyErr_Clear();
+    if (found && name == the.shape && n == 1)
+        numbers[0] = -1; /* see `Reshape.layout` */
+    return found && (name == the.shape ? look_reshaped(look, memory, numbers, (int)n)
+                                       : look_turned(look, memory, numbers, (int)n));
+}
 
 /* NumPy's array after one step of a view's path, new. NULL: forward, or an error. */
 static PyObject *after_shown_step(PyObject *memory, PyObject *step)
 {
-    if (Py_TYPE(step) == (PyTypeObject *)the.Basic)
-        return PyObject_GetItem(memory, PyTuple_GET_ITEM(step, 0));
+    PyArrayObject *whole = (PyArrayObject *)memory;
+    PyTypeObject *kind = Py_TYPE(step);
+    Look look;
+    if (kind == (PyTypeObject *)the.Basic)
+        return look_at_index(&look, whole, PyTuple_GET_ITEM(step, 0))
+                   ? seen_as(whole, &look)
+                   : PyObject_GetItem(memory, PyTuple_GET_ITEM(step, 0));
+    if (kind == (PyTypeObject *)the.Transpose || kind == (PyTypeObject *)the.Reshape)
+        if (look_at_step(&look, whole, step, kind == (PyTypeObject *)the.Reshape ? the.shape
+                                                                                 : the.permutation))
+            return seen_as(whole, &look);
     PyObject *shows = PyObject_GetAttr(step, the.shows), *out = NULL;
     if (shows == Py_True)
         out = PyObject_CallMethodOneArg(step, the.layout, memory);
@@ -40,7 +71,8 @@ static PyObject *shown_memory(PyObject *view)
     for (Py_ssize_t i = 0; memory && i < PyTuple_GET_SIZE(path); i++) {
         PyObject *next = is_memory(memory) ? after_shown_step(memory, PyTuple_GET_ITEM(path, i))
                                            : NULL;
-        Py_SETREF(memory, next);
+        drop_value(memory);
+        memory = next;
     }
     Py_DECREF(path);
     if (!memory && PyErr_Occurred())

@@ -20,6 +20,14 @@ static PyObject *after_step(PyObject *memory, PyObject *step, PyObject *dims)
         return look_at_parts(&look, whole, PyUnicode_READ_CHAR(dims, 0) == 'i')
                    ? seen_as(whole, &look)
                    : PyObject_GetAttr(memory, dims);
+    if (PyLong_Check(dims)) { /* a diagonal; the handle decides whether it is writable */
+        PyObject *out = PyArray_Diagonal(whole, (int)PyLong_AsLong(dims), -2, -1);
+        if (out && PyArray_ISWRITEABLE(whole))
+            PyArray_ENABLEFLAGS((PyArrayObject *)out, NPY_ARRAY_WRITEABLE);
+        return out;
+    }
+    if (PyArray_DescrCheck(dims))
+        return PyArray_View(whole, (PyArray_Descr *)Py_NewRef(dims), NULL);
     if (!PyTuple_CheckExact(dims))
         return PyObject_CallOneArg(dims, memory);
     for (; them.len < PyTuple_GET_SIZE(dims); them.len++)
@@ -45,7 +53,7 @@ static int is_view_of(PyObject *view, PyObject *memory)
 
 /* What the arguments of a call are known by, new: the array's aval and the others, which are ints,
    tuples of ints, None, or what names a dtype. NULL: forward, or an error. */
-static PyObject *key_of_call(PyObject *const *args, Py_ssize_t n)
+static PyObject *key_of_call(Front *front, PyObject *const *args, Py_ssize_t n)
 {
     PyObject *aval = lasting_aval(args[0]), *key;
     if (!aval)
@@ -53,7 +61,8 @@ static PyObject *key_of_call(PyObject *const *args, Py_ssize_t n)
     for (Py_ssize_t i = 1; i < n; i++) {
         int tuple = PyTuple_CheckExact(args[i]);
         if (!tuple && !PyLong_CheckExact(args[i]) && args[i] != Py_None &&
-            !PyArray_DescrCheck(args[i]) && Py_TYPE(args[i]) != &PyType_Type)
+            !PyArray_DescrCheck(args[i]) && Py_TYPE(args[i]) != &PyType_Type &&
+            !(front->named && PyUnicode_CheckExact(args[i])))
             return NULL;
         for (Py_ssize_t k = 0; tuple && k < PyTuple_GET_SIZE(args[i]); k++)
             if (!PyLong_CheckExact(PyTuple_GET_ITEM(args[i], k)))
@@ -76,7 +85,7 @@ static PyObject *entry_of_call(Front *front, PyObject *const *args, Py_ssize_t n
     PyObject *aval = lasting_aval(args[0]), *entry = NULL, *key;
     if (aval && alone && (entry = recent_entry(front, aval, second)))
         return entry;
-    key = key_of_call(args, n);
+    key = key_of_call(front, args, n);
     entry = key ? PyDict_GetItemWithError(front->entries, key) : NULL;
     if (entry && alone) {
         aval = PyTuple_GET_ITEM(key, 0); /* the table holds it too */
@@ -234,8 +243,13 @@ static PyObject *shown(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         out = copy_by(front, args[0], entry, now);
     if (out)
         again = 0;
-    else if (now && !PyErr_Occurred())
-        out = view_by(front, args[0], entry, now, &again);
+    else if (now && !PyErr_Occurred()) {
+        /* of a view that holds no memory: a further view holds none either */
+        PyObject *there = is_eager(now) && is_stale(args[0]) ? present(args[0]) : NULL;
+        if (!PyErr_Occurred())
+            out = view_by(front, there ? there : args[0], entry, now, &again);
+        Py_XDECREF(there);
+    }
     Py_XDECREF(now);
     Py_XDECREF(entry);
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;

@@ -84,6 +84,9 @@ x[[k, 0]] | m[[0, k], 1:] | m[[k, 0], [0, k]]
 rng.choice(x, 3) | rng.permutation(x) | rng.normal(x) | rng.choice(3, p=[0.5, 0.25, 0.25])
 names == "a" | "a" < names | names[1] | names[[0, 2]] | names[mask[:3]] | np.sort(names)
 days >= day | days - days[0] | days[days > day] | days + numpy.timedelta64(1, "D") | np.diff(days)
+days.max() | np.min(days) | (days - days[0]).sum() | np.mean(days - days[0]) | list(days)
+days.astype("M8[M]") | days.astype("M8[M]").astype(int) | [n + "x" for n in names]
+np.median(days - day) | np.ptp(days) | (days - day).max() | list(names[::2])
 np.unique(names) | np.concatenate([names, names]) | "c" in names | names != names
 s + True | k - True | True * k | k < True | s * 1j | k / 2j | s == 1j | z[0] * 2j | z[1] + s
 objects[1] | objects[-1] | ints[0, 1] | ints + 1 | ints * ints | ints * m[0, :2] | -ints
@@ -154,6 +157,25 @@ def check(form: str, eager: bool) -> None:
         assert [c for c in calls if not c.startswith(("_avals.py", "_sizes.py"))] == []
         ours, numpys = (eval(code, made(module)) for module in (np, numpy))
     assert seen(ours) == seen(numpys)
+
+
+@needs_c
+def test_equal_dtypes_of_dates_and_strings_have_one_aval() -> None:
+    days, names = made(np)["days"], made(np)["names"]
+    set_eager(True)
+
+    def some() -> list[Any]:
+        return [days - days[0], days.astype("M8[M]"), names.astype("U7"), names[[0, 1]], days + 1]
+
+    some()
+    assert calls_of(some) == []
+    units = {str(x.dtype) for _ in range(3) for x in [*some(), days.astype("M8[s]")]}
+    assert units == {"timedelta64[D]", "datetime64[M]", "<U7", "<U1", "datetime64[D]"} | {
+        "datetime64[s]"
+    }
+    noted = np.array(numpy.array(["a", "b"], numpy.dtype("U1", metadata={"by": 1})))
+    assert (noted[[0, 1]].dtype.metadata or {})["by"] == 1
+    assert names[[0, 1]].dtype.metadata is None
 
 
 @MODES

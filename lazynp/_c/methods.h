@@ -27,7 +27,8 @@ static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf,
     if (!x || !nothing_staged() || (!is_handle(x) && !is_scalar(x)))
         return hand_on(front, args, nargsf, names);
     PyObject *aval = lasting_aval(x);
-    if (!aval || OF(aval, Aval, device) != Py_True)
+    int of_shape = front->symbol == 's' || front->symbol == 'n' || front->symbol == 'l';
+    if (!aval || (OF(aval, Aval, device) != Py_True && !of_shape))
         return hand_on(front, args, nargsf, names); /* other dtypes need Python */
     switch (front->symbol) {
     case 's': return Py_NewRef(OF(aval, Aval, shape));
@@ -223,6 +224,10 @@ static PyObject *iterator_next(PyObject *self)
     if (memory && is_memory((PyObject *)memory) && PyArray_NDIM(memory) == 1 &&
         it->at < PyArray_DIM(memory, 0) && is_of_numbers(memory) && PyArray_ISNOTSWAPPED(memory))
         return scalar_at(PyArray_BYTES(memory) + PyArray_STRIDE(memory, 0) * it->at++, memory);
+    if (memory && is_memory((PyObject *)memory) && PyArray_NDIM(memory) == 1 &&
+        it->at < PyArray_DIM(memory, 0) && is_of_host(memory)) /* NumPy's own */
+        return PyArray_Scalar(PyArray_BYTES(memory) + PyArray_STRIDE(memory, 0) * it->at++,
+                              PyArray_DESCR(memory), (PyObject *)memory);
     PyObject *args[2] = {it->array, PyLong_FromSsize_t(it->at++)};
     PyObject *item = args[1] ? PyObject_Vectorcall(it->get, args, 2, NULL) : NULL;
     Py_XDECREF(args[1]);

@@ -256,6 +256,8 @@ static int is_apart(PyObject *result, PyObject *const *values, Py_ssize_t n)
 static PyObject *usual_result(PyObject *result, PyObject *const *values, Py_ssize_t n)
 {
     if (!is_memory(result)) {
+        if (PyArray_IsScalar(result, Datetime) || PyArray_IsScalar(result, Timedelta))
+            return Py_NewRef(result); /* it is NumPy's here too */
         PyObject *aval = aval_of_number(result);
         return aval ? scalar(result, aval) : NULL;
     }

@@ -257,7 +257,8 @@ def default_rng(seed: _Any = None) -> Generator:
     """See `numpy.random.default_rng`."""
     if isinstance(seed, Generator):
         return seed
-    return Generator(_numpy.default_rng(_to_host(seed)).bit_generator)
+    plain = seed is None or type(seed) is int
+    return _wrapped(Generator, _numpy.default_rng(seed if plain else _to_host(seed)))
 
 
 def shuffle(x: _Any) -> None:

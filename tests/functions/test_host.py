@@ -161,3 +161,33 @@ def test_a_write_to_the_rows_of_a_sorted_array_is_seen() -> None:
         return ordered.tolist()
 
     assert outcome(lazynp) == outcome(numpy)
+
+
+SEEDS: list[Any] = [
+    5, [1, 2], (3, 4), True, numpy.int64(4), numpy.array([7, 8]), numpy.random.SeedSequence(4),
+    "a", 1.5, -1, [-1],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=str)
+def test_generators_of_any_seed_draw_as_numpys(seed: Any) -> None:
+    found: list[Any] = []
+    for module in (lazynp, numpy):
+        try:
+            made = module.random.default_rng(seed)
+            drawn = [float(made.normal()) for _ in range(3)], made.integers(0, 99, 5).tolist()
+            found.append((drawn, isinstance(made, numpy.random.Generator), str(made)))
+        except (TypeError, ValueError) as error:
+            found.append((type(error), str(error)))
+    assert found[0] == found[1]
+
+
+def test_a_generator_of_numpys_shares_its_stream() -> None:
+    numpys, other = numpy.random.default_rng(3), numpy.random.default_rng(3)
+    ours = lazynp.random.default_rng(numpys)
+    assert [float(ours.normal()), numpys.normal()] == [other.normal(), other.normal()]
+    assert ours.bit_generator is numpys.bit_generator
+    assert float(pickle.loads(pickle.dumps(ours)).normal()) == numpys.normal()
+    of_array = lazynp.random.default_rng(lazynp.array([5, 6]))
+    assert float(of_array.normal()) == numpy.random.default_rng([5, 6]).normal()
+    assert lazynp.random.default_rng(ours) is ours

@@ -32,7 +32,7 @@ PLAIN = {
     "scipy.optimize": "rosen rosen_der rosen_hess rosen_hess_prod",
     "scipy.signal": "freqs deconvolve hilbert2 wiener istft lombscargle gausspulse chirp sawtooth "
     "square zpk2tf cont2discrete vectorstrength envelope group_delay tf2zpk "
-    "bilinear firwin butter cheby1 cheby2 iirfilter iirpeak iirnotch",
+    "bilinear firwin butter cheby1 cheby2 ellip bessel iirfilter iirpeak iirnotch",
     "scipy.spatial": "distance_matrix procrustes geometric_slerp",
     "scipy.spatial.distance": "jensenshannon",
     "scipy.sparse.csgraph": "laplacian",
@@ -88,6 +88,8 @@ _INSTEAD = {
     "_asarray": lambda _: _array, "xpx": _Extra, "math": lambda _: traced_math,
     "np_compat": lambda _: np,
 }  # fmt: skip
+# functions that get no traced argument, and are more than compositions
+_KEPT = {"scipy.signal._filter_design": ("besselap",)}
 _OF_MODULES = {
     "scipy.signal._waveforms": {"float": _number},
     "scipy.signal._filter_design": {"float": _number},
@@ -99,9 +101,10 @@ def _scope(home: str) -> dict[str, Any]:
     """The globals of a module, with lazynp for numpy and copies of the functions."""
     plain = vars(sys.modules[home])
     scope: dict[str, Any] = {}
+    kept = _KEPT.get(home, ())
     for name, value in plain.items():
         found = counterpart(value)
-        if found is None and isinstance(value, types.FunctionType):
+        if found is None and isinstance(value, types.FunctionType) and name not in kept:
             inner: Any = inspect.unwrap(value) if name.startswith("_") else value
             found = _in_scope(inner, scope) if inner.__globals__ is plain else None
         scope[name] = value if found is None else found

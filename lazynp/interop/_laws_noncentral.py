@@ -169,9 +169,15 @@ def _tukey_density(lam: Any, p: Any) -> Any:
     return 1 / (p ** (lam - 1) + (1 - p) ** (lam - 1))
 
 
+def _tukey_by_x(x: Any, lam: Any, out: Any) -> Any:
+    return np.where(lam * abs(x) > 1, 0.0, _tukey_density(lam, out))
+
+
 def _tukey_by_lam(x: Any, lam: Any, out: Any) -> Any:
-    slope = np.jvp(lambda v: _by_boxcox(v, out), (lam,), (np.ones_like(lam),))[1]
-    return -slope * _tukey_density(lam, out)
+    outside = lam * abs(x) > 1
+    p = np.where(outside, 0.5, out)
+    slope = np.jvp(lambda v: _by_boxcox(v, p), (lam,), (np.ones_like(lam),))[1]
+    return np.where(outside, 0.0, -slope * _tukey_density(lam, p))
 
 
 _special.OWN |= mixtures.GAMMA | mixtures.BETA
@@ -209,7 +215,7 @@ _special.ROWS.update(
         "landau": (None, lambda n, x, out: call("landau", n + 1.0, x)),
         "landau-cdf": (lambda x, out: _landau(x),),
         "landau-sf": (lambda x, out: -_landau(x),),
-        "tklmbda": (lambda x, lam, out: _tukey_density(lam, out), _tukey_by_lam),
+        "tklmbda": (_tukey_by_x, _tukey_by_lam),
     }
 )
 

@@ -228,10 +228,10 @@ CONTINUOUS |= {
         lambda x, a, b, c: np.exp(_over_cumulated(x, a, b, c)), log_sf=_over_cumulated, **_ABOVE,
     ),
     "truncpareto": Law(
-        lambda x, b, c: np.log(b) - np.log(-np.expm1(-b * np.log(c))) - (b + 1) * np.log(x),
+        lambda x, b, c: np.log(b / -np.expm1(-b * np.log(c))) - (b + 1) * np.log(x),
         lambda x, b, c: np.expm1(-b * np.log(x)) / np.expm1(-b * np.log(c)),
         lambda x, b, c: (x**-b - c**-b) / -np.expm1(-b * np.log(c)),
-        support=lambda b, c: (1.0, c), valid=lambda b, c: (b > 0) & (c > 1), inside=1.0,
+        support=lambda b, c: (1.0, c), valid=lambda b, c: (b != 0) & (c > 1), inside=1.0,
     ),
     "truncweibull_min": Law(
         lambda x, c, a, b: np.log(c) + _s.xlogy(c - 1, x) - x**c - np.log(_weibull_mass(a, b, c)),

@@ -116,10 +116,12 @@ def _by_difference(of: str, i: int, step: Callable[..., Any]) -> Callable[..., A
     return function
 
 
-def _of_order(v: Any, x: Any) -> Any:
-    """The logarithm changes by that much with the order."""
+def _of_order(*orders: Any) -> Any:
+    """The logarithm changes by that much with the order. The last argument is the place."""
+    *orders, x = orders
     tiny = numpy.finfo(float).tiny
-    return 0.25 / (4.0 + abs(numpy.log(numpy.maximum(x, tiny) / 2)) + numpy.log1p(abs(v)))
+    logs = sum([numpy.log1p(abs(v)) for v in orders])
+    return 0.25 / (4.0 + abs(numpy.log(numpy.maximum(x, tiny) / 2)) + logs)
 
 
 def _bessel_row(of: str, count: int) -> Sequence[Partial]:
@@ -206,3 +208,43 @@ def _parameter_rows(of: str) -> dict[str, Sequence[Partial]]:
 
 for _of in _HYPERGEOMETRIC:
     ROWS.update(_parameter_rows(_of))
+
+
+# -- others ----------------------------------------------------------------------------------------
+
+
+def _along(slope: Partial, name: str, i: int) -> Partial:
+    """The derivative of a slope by parameter i."""
+
+    def moved(*xs: Any) -> Any:
+        def at(p: Any) -> Any:
+            changed = (*xs[:i], p, *xs[i + 1 : -1])
+            return slope(*changed, call(name, *changed))
+
+        return np.jvp(at, (xs[i],), (np.ones_like(xs[i]),))[1]
+
+    return moved
+
+
+def rows_by_orders(of: str, count: int, slope: Partial) -> dict[str, Sequence[Partial]]:
+    """A function with so many orders, which is entire in them, and its derivatives by them, up to
+    the second. slope: that by the place.
+    """
+    rows: dict[str, Sequence[Partial]] = {}
+
+    def enter(places: tuple[int, ...], slope: Partial) -> None:
+        name = _by_parameters(of, *places) if places else of
+
+        def further(i: int) -> Partial:
+            return lambda *xs: call(_by_parameters(of, *places, i), *xs[:-1])
+
+        if len(places) == 2:
+            rows[name] = (*[None] * count, slope)
+            return
+        rows[name] = (*map(further, range(count)), slope)
+        for i in range(places[-1] if places else 0, count):
+            _special.OWN[_by_parameters(of, *places, i)] = _by_difference(name, i, _of_order)
+            enter((*places, i), _along(slope, name, i))
+
+    enter((), slope)
+    return rows

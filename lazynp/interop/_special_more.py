@@ -194,6 +194,16 @@ def _struve(name: str, sign: float) -> Callable[..., Any]:
     return slope
 
 
+def _whole(slope: Callable[..., Any]) -> Callable[..., Any]:
+    """SciPy's function leaves the fraction of an order out."""
+    return lambda n, x, out: slope(np.trunc(n), x, out)
+
+
+def _of_real(name: str) -> Partial:
+    """By the order. Of real numbers, the scaled function is the other one."""
+    return lambda v, x, out: call(f"{name}-by-order-1", v, x)
+
+
 def _spherical(name: str, before: float, after: float) -> tuple[Partial, ...]:
     def slope(n: Any, z: Any, out: Any) -> Any:
         lower = call(name, np.maximum(n - 1.0, 0.0), z)
@@ -281,13 +291,15 @@ ROWS: dict[str, Sequence[Partial]] = {
     ),
     "gammaincinv": (_by_shape, lambda a, y, out: 1 / gamma_density(a, out)),
     "gammainccinv": (_by_shape, lambda a, y, out: -1 / gamma_density(a, out)),
-    "struve": (None, _struve("struve", -1.0)),
-    "modstruve": (None, _struve("modstruve", 1.0)),
-    "hyperu": (None, None, lambda a, b, x, out: -a * call("hyperu", a + 1.0, b + 1.0, x)),
-    "kn": (None, bessel("kn", -1.0, -1.0)),
-    "yn": (None, bessel("yn", 1.0, -1.0)),
-    "jve": (None, bessel("jve", 1.0, -1.0)),
-    "yve": (None, bessel("yve", 1.0, -1.0)),
+    **_orders.rows_by_orders("struve", 1, _struve("struve", -1.0)),
+    **_orders.rows_by_orders("modstruve", 1, _struve("modstruve", 1.0)),
+    **_orders.rows_by_orders(
+        "hyperu", 2, lambda a, b, x, out: -a * call("hyperu", a + 1.0, b + 1.0, x)
+    ),
+    "kn": (None, _whole(bessel("kn", -1.0, -1.0))),
+    "yn": (None, _whole(bessel("yn", 1.0, -1.0))),
+    "jve": (_of_real("jv"), bessel("jve", 1.0, -1.0)),
+    "yve": (_of_real("yv"), bessel("yve", 1.0, -1.0)),
     "spherical_jn": _spherical("spherical_jn", 1.0, -1.0),
     "spherical_yn": _spherical("spherical_yn", 1.0, -1.0),
     "spherical_in": _spherical("spherical_in", 1.0, 1.0),

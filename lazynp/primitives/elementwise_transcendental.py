@@ -18,10 +18,13 @@ from lazynp.primitives import (
 )
 from lazynp.primitives.elementwise_arithmetic import (
     add,
+    complex_,
     divide,
+    imag,
     multiply,
     multiply_no_nan,
     negative,
+    real,
     square,
     subtract,
     xdivy,
@@ -165,6 +168,31 @@ def _one_minus_square(x: Any) -> Any:
     return multiply(subtract(1.0, x), add(1.0, x))
 
 
+def _circle(x: Any) -> Any:
+    """sqrt(1 - x**2). On a branch cut, the sign of an imaginary part that is zero tells the side.
+    Sums of complex numbers lose it.
+    """
+    if x.dtype.kind != "c":
+        return sqrt(_one_minus_square(x))
+    below = complex_(subtract(1.0, real(x)), negative(imag(x)))
+    return multiply(sqrt(below), sqrt(complex_(add(1.0, real(x)), imag(x))))
+
+
+def _hyperbola(x: Any) -> Any:
+    """sqrt(1 + x**2)"""
+    if x.dtype.kind != "c":
+        return sqrt(add(1.0, square(x)))
+    return _circle(complex_(negative(imag(x)), real(x)))
+
+
+def _far_hyperbola(x: Any) -> Any:
+    """sqrt(x - 1) sqrt(x + 1)"""
+    if x.dtype.kind != "c":
+        return multiply(sqrt(subtract(x, 1.0)), sqrt(add(x, 1.0)))
+    below = complex_(subtract(real(x), 1.0), imag(x))
+    return multiply(sqrt(below), sqrt(complex_(add(real(x), 1.0), imag(x))))
+
+
 def _circular_cost(ins: Sequence[Aval]) -> Cost:
     size = ins[0].size
     return 8.0 * size, (7.0 if size < LARGE else 1.7) * size
@@ -194,14 +222,14 @@ tan = _function(
 arcsin = _function(
     "arcsin",
     f.arcsin,
-    lambda g, ans, x: xdivy(g, sqrt(_one_minus_square(x))),
+    lambda g, ans, x: xdivy(g, _circle(x)),
     z.arcsin,
     cost=(0.9, 1.9),
 )
 arccos = _function(
     "arccos",
     f.arccos,
-    lambda g, ans, x: negative(xdivy(g, sqrt(_one_minus_square(x)))),
+    lambda g, ans, x: negative(xdivy(g, _circle(x))),
     z.arccos,
     cost=(0.9, 1.9),
 )
@@ -224,14 +252,14 @@ tanh = _function(
 arcsinh = _function(
     "arcsinh",
     f.arcsinh,
-    lambda g, ans, x: xdivy(g, sqrt(add(1.0, square(x)))),
+    lambda g, ans, x: xdivy(g, _hyperbola(x)),
     z.arcsinh,
     cost=(1.5, 2.0),
 )
 arccosh = _function(
     "arccosh",
     f.arccosh,
-    lambda g, ans, x: xdivy(g, multiply(sqrt(subtract(x, 1.0)), sqrt(add(x, 1.0)))),
+    lambda g, ans, x: xdivy(g, _far_hyperbola(x)),
     z.arccosh,
     cost=(3.0, 1.9),
 )

@@ -91,6 +91,11 @@ PLAIN: dict[str, Callable[[Any], Any]] = {
     "tf2zpk": lambda x: _of_zeros(*sig.tf2zpk(x[:3], x[3:])),
     "bilinear": lambda x: sig.bilinear(x[:2], x[2:5], 3.0),
     "firwin": lambda x: sig.firwin(5, x[0] / 2),
+    "ellip": lambda x: sig.ellip(3, x[0], 40.0 * x[1], x[2] / 3),
+    "bessel": lambda x: (
+        *sig.bessel(3, x[0] / 3),
+        *sig.bessel(2, x[:2] / 3, "band", norm="mag", output="sos").ravel(),
+    ),
     "butter": lambda x: (
         *sig.butter(3, x[0] / 3),
         *sig.butter(2, x[:2] / 3, "bandstop", output="sos").ravel(),

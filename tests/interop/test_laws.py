@@ -68,7 +68,7 @@ LAWS: dict[str, list[list[float]]] = {
     "anglit": [[]],
     "cosine": [[]],
     "genexpon": [[1.0, 2.0, 0.5]],
-    "truncpareto": [[1.2, 4.0]],
+    "truncpareto": [[1.2, 4.0], [-1.8, 5.3]],
     "truncweibull_min": [[1.3, 0.2, 2.3]],
     "recipinvgauss": [[0.7]],
     "crystalball": [[1.2, 2.4]],

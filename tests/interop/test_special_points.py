@@ -113,6 +113,26 @@ TABLE: dict[str, tuple[Callable[[Any], Any], float, Sequence[float | None]]] = {
     "ive by order": (
         lambda v: math.exp(0.7) * sp.ive(v, 0.7), 1.0, [-0.55872077655395231, 0.61045468595971607],
     ),
+    "jve by order": (
+        lambda v: sp.jve(v, 3.0), 2.5, [-0.19203804272791766, -0.11477549756027261],
+    ),
+    "yve by order": (
+        lambda v: sp.yve(v, 2.0), 0.5, [-0.67660065606847252, -0.22905146713808578],
+    ),
+    "struve by order": (
+        lambda v: sp.struve(v, 3.0), 2.5, [-0.40102371754917077, 0.12218689850121286],
+    ),
+    "modstruve by order": (
+        lambda v: sp.modstruve(v, 0.7), 1.3, [-0.11775330253192276, 0.1977338836611759],
+    ),
+    "hyperu by a": (
+        lambda a: sp.hyperu(a, 1.3, 0.7), 0.3, [0.09616609478129359, -1.6739071626945126],
+    ),
+    "hyperu by b": (
+        lambda b: sp.hyperu(0.3, b, 0.7), 1.3, [0.30079065375709274, 0.23350324394612276],
+    ),
+    "tklmbda out of the support": (lambda x: sp.tklmbda(x, 2.0), 1.4, [0, 0]),
+    "tklmbda by lambda, out of the support": (lambda p: sp.tklmbda(-1.4, p), 2.0, [0, 0]),
     "hyp2f1 by a": (
         lambda a: sp.hyp2f1(a, 0.4, 1.2, 0.5), 0.3, [0.23047564579570476, 0.099108878435444008],
     ),
@@ -269,4 +289,30 @@ def test_bessel_functions_by_order_and_place() -> None:
     _close(grad(sp.kve)(v, x), math.exp(x) * by_order(v, x))
     assert numpy.isnan(by_order(1.0, -1.0)) and float(by_order(1.0, numpy.inf)) == 0.0
     with pytest.raises(TypeError, match="no derivative by argument 0"):
-        jvp(lambda v: sp.struve(v, 0.7), (1.3,), (1.0,))
+        jvp(lambda v: sp.kn(v, 0.7), (2.0,), (1.0,))
+
+
+@pytest.mark.filterwarnings("ignore:floating point number truncated")
+def test_of_orders_whose_fraction_scipy_leaves_out() -> None:
+    _close(grad(sp.expn, 1)(2.7, Z), -sp.expn(1, Z))
+    _close(grad(sp.kn, 1)(1.7, Z), -sp.k0(Z) - sp.k1(Z) / Z)
+    _close(grad(sp.yn, 1)(1.7, Z), sp.y0(Z) - sp.y1(Z) / Z)
+
+
+def test_by_orders_and_place() -> None:
+    """The equations of Struve (with its right side) and Kummer, differentiated by a parameter."""
+    v, x = 1.3, 0.7
+    by_order = grad(sp.struve)
+    once = grad(by_order, 1)
+    second = grad(lambda x: once(v, x))(x)
+    right = grad(lambda v: 4 * (x / 2) ** (v + 1) * sp.rgamma(v + 0.5) / math.sqrt(math.pi))(v)
+    left = x * x * second + x * once(v, x) + (x * x - v * v) * by_order(v, x)
+    _close(left, right + 2 * v * sp.struve(v, x), 1e-8)
+    _close(grad(grad(sp.struve, 1), 0)(v, x), once(v, x), 1e-8)
+    a, b = 0.3, 1.3
+    by_a, by_b = grad(sp.hyperu, 0), grad(sp.hyperu, 1)
+    for slope, left in (by_a, sp.hyperu(a, b, x)), (by_b, -grad(sp.hyperu, 2)(a, b, x)):
+        once = grad(slope, 2)
+        second = grad(lambda x, once=once: once(a, b, x))(x)
+        _close(x * second + (b - x) * once(a, b, x) - a * slope(a, b, x), left, 1e-8)
+    _close(grad(by_a, 1)(a, b, x), grad(by_b, 0)(a, b, x), 1e-8)

@@ -165,6 +165,26 @@ def test_power_at_its_edges() -> None:
     np.testing.assert_allclose(host(gy), [0.0, 0.0, np.log(2.0)])
 
 
+@pytest.mark.parametrize(
+    ("name", "places"),
+    [("arcsin", [1.7, -1.7]), ("arccos", [1.7, -1.7]), ("arcsinh", [1.7, -1.7]),
+     ("arccosh", [0.3, -1.7]), ("sqrt", [-1.7])],
+)  # fmt: skip
+@pytest.mark.parametrize("side", [0.0, -0.0])
+def test_both_sides_of_branch_cuts(name: str, places: list[float], side: float) -> None:
+    """Along its cut, the function is continuous on each side."""
+    turned = name == "arcsinh"  # its cut lies on the imaginary axis
+
+    def along(h: float) -> Any:
+        return np.array([complex(side, x + h) if turned else complex(x + h, side) for x in places])
+
+    z, h, plain = along(0.0), 1e-6, getattr(np, name)
+    direction = np.full(z.shape, 1j if turned else 1.0, complex)
+    _, got = ROWS[name].primitive.jvp([lazy(z)], [lazy(direction)])
+    want = (plain(along(h)) - plain(along(-h))) / (2 * h)
+    np.testing.assert_allclose(host(got), want, rtol=1e-6)
+
+
 # -- transpose -------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from lazynp._recorder import local
 from lazynp.functions import functional
 from lazynp.functions._loaded import forget, when_loaded
 from lazynp.interop import (
+    _active_sets as active_sets,
     _by_source as by_source,
     _curves as curves,
     _distances as distances,
@@ -278,7 +279,8 @@ SEARCHES: dict[str, dict[str, Function]] = {
     | _named(
         searches,
         "newton root_scalar root fsolve minimize minimize_scalar least_squares curve_fit",
-    ),
+    )
+    | _named(active_sets, "linprog nnls lsq_linear"),
     "scipy.integrate": _named(integrals, "quad quad_vec odeint solve_ivp"),
     "scipy.sparse.linalg": dict.fromkeys(
         "bicg bicgstab cg cgs gcrotmk gmres lgmres minres qmr tfqmr".split(), sparse.iterative

@@ -116,9 +116,9 @@ def _by_difference(of: str, i: int, step: Callable[..., Any]) -> Callable[..., A
     return function
 
 
-def _of_order(*orders: Any) -> Any:
+def _of_order(*xs: Any) -> Any:
     """The logarithm changes by that much with the order. The last argument is the place."""
-    *orders, x = orders
+    *orders, x = xs
     tiny = numpy.finfo(float).tiny
     logs = sum([numpy.log1p(abs(v)) for v in orders])
     return 0.25 / (4.0 + abs(numpy.log(numpy.maximum(x, tiny) / 2)) + logs)
@@ -213,7 +213,7 @@ for _of in _HYPERGEOMETRIC:
 # -- others ----------------------------------------------------------------------------------------
 
 
-def _along(slope: Partial, name: str, i: int) -> Partial:
+def _along(slope: Callable[..., Any], name: str, i: int) -> Callable[..., Any]:
     """The derivative of a slope by parameter i."""
 
     def moved(*xs: Any) -> Any:
@@ -226,13 +226,13 @@ def _along(slope: Partial, name: str, i: int) -> Partial:
     return moved
 
 
-def rows_by_orders(of: str, count: int, slope: Partial) -> dict[str, Sequence[Partial]]:
+def rows_by_orders(of: str, count: int, slope: Callable[..., Any]) -> dict[str, Sequence[Partial]]:
     """A function with so many orders, which is entire in them, and its derivatives by them, up to
     the second. slope: that by the place.
     """
     rows: dict[str, Sequence[Partial]] = {}
 
-    def enter(places: tuple[int, ...], slope: Partial) -> None:
+    def enter(places: tuple[int, ...], slope: Callable[..., Any]) -> None:
         name = _by_parameters(of, *places) if places else of
 
         def further(i: int) -> Partial:

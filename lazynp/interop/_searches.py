@@ -206,15 +206,20 @@ def _scalar(function: Any, args: Any) -> Callable[[Any], Any]:
     return lambda x: f(x).reshape(())
 
 
+def _of_pairs(bounds: Any) -> tuple[Any, Any]:
+    """The lower and the upper bounds that `minimize` was given."""
+    if hasattr(bounds, "lb"):
+        return bounds.lb, bounds.ub
+    pairs = [(-numpy.inf if a is None else a, numpy.inf if b is None else b) for a, b in bounds]
+    low, high = numpy.array(pairs, float).reshape(-1, 2).T
+    return low, high
+
+
 def _free(x: Any, bounds: Any, slope: Any) -> Any:
     """The indices of the components that no bound holds. slope: the gradient, by which a component
     presses against a bound that it has nearly reached.
     """
-    if hasattr(bounds, "lb"):
-        low, high = bounds.lb, bounds.ub
-    else:
-        pairs = [(-numpy.inf if a is None else a, numpy.inf if b is None else b) for a, b in bounds]
-        low, high = numpy.array(pairs, float).reshape(-1, 2).T
+    low, high = bounds
     low, high = (numpy.broadcast_to(numpy.asarray(v, float), x.shape) for v in (low, high))
     near = 1e-4 * (1 + abs(x))
     held = (x <= low) | (x >= high)
@@ -253,7 +258,7 @@ def minimize(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **
     whole = numpy.asarray(found.x, float)
     free = None
     if bounds is not None:
-        free = _free(whole, bounds, numpy.asarray(plain(np.grad(f)(np.asarray(whole)))))
+        free = _free(whole, _of_pairs(bounds), numpy.asarray(plain(np.grad(f)(np.asarray(whole)))))
     if free is None:
         free = numpy.arange(whole.size)
 
@@ -292,17 +297,40 @@ def minimize_scalar(original: Any, fun: Any, *options: Any, **named: Any) -> Any
 # -- sums of squares -------------------------------------------------------------------------------
 
 
-def _least(residuals: Callable[[Any], Any], x: Any) -> Any:
+_UNBOUNDED = (-numpy.inf, numpy.inf)
+
+
+def _two(name: str, bounds: Any) -> tuple[Any, Any]:
+    """The bounds of a sum of squares."""
+    bounds = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else tuple(bounds)
+    if any(map(is_traced, bounds)):
+        refuse(name, "bounds that are traced")
+    return bounds
+
+
+def _least(residuals: Callable[[Any], Any], x: Any, bounds: Any = _UNBOUNDED) -> Any:
     """The minimum x of a sum of squares, with its dependence on what the residuals read."""
 
     def half(x: Any) -> Any:
         return 0.5 * (residuals(x) ** 2).sum()
 
-    return moved(np.grad(half), x, np.hessian, half)
+    if not any(numpy.isfinite(b).any() for b in bounds):
+        return moved(np.grad(half), x, np.hessian, half)
+    free = _free(x, bounds, numpy.asarray(plain(np.grad(half)(np.asarray(x)))))
+
+    def of_free(part: Any) -> Any:
+        y = np.array(x)
+        y[free] = part
+        return half(y)
+
+    out = np.array(x)
+    if free.size:
+        out[free] = moved(np.grad(of_free), x[free], np.hessian, of_free)
+    return out
 
 
 def least_squares(
-    original: Any, fun: Any, x0: Any, jac: Any = "2-point", bounds: Any = None, *options: Any,
+    original: Any, fun: Any, x0: Any, jac: Any = "2-point", bounds: Any = _UNBOUNDED, *options: Any,
     args: Any = (), kwargs: Any = None, **named: Any,
 ) -> Any:  # fmt: skip
     given, more = args if isinstance(args, tuple) else (args,), kwargs or {}
@@ -313,18 +341,29 @@ def least_squares(
     start = numpy.atleast_1d(numpy.asarray(plain(np.asarray(x0)), float))
     if not is_traced((x0, more)) and not _depends(residuals, start):
         return NotImplemented
-    if named.get("loss", "linear") != "linear" or bounds is not None:
-        refuse("least_squares", "a loss or bounds")
-    found = original(
-        valued(residuals), start, valued(jac), (-numpy.inf, numpy.inf), *options, **named
-    )
+    if named.get("loss", "linear") != "linear":
+        refuse("least_squares", "a loss")
+    bounds = _two("least_squares", bounds)
+    found = original(valued(residuals), start, valued(jac), bounds, *options, **named)
     _check(found.success, "least_squares", found.message)
-    found.x = _least(residuals, numpy.asarray(found.x))
+    found.x = _least(residuals, numpy.asarray(found.x), bounds)
     found.fun = residuals(found.x)
     found.cost = 0.5 * (found.fun**2).sum()
     found.jac = np.jacfwd(residuals)(found.x)
     found.grad = found.jac.T @ found.fun
     return found
+
+
+def _within(bounds: tuple[Any, Any], n: int) -> Any:
+    """Where SciPy begins for n parameters: at 1 without bounds."""
+    low, high = (numpy.broadcast_to(numpy.asarray(b, float), n) for b in bounds)
+    begins, ends = numpy.isfinite(low), numpy.isfinite(high)
+    start = numpy.ones(n)
+    both = begins & ends
+    start[both] = 0.5 * (low[both] + high[both])
+    start[begins & ~ends] = low[begins & ~ends] + 1
+    start[~begins & ends] = high[~begins & ends] - 1
+    return start
 
 
 def curve_fit(
@@ -339,20 +378,21 @@ def curve_fit(
 
     values = [plain(np.asarray(v)) if is_traced(v) else v for v in (xdata, ydata, p0, sigma)]
     known = {k: v for k, v in named.items() if v is not None}
-    if known.get("full_output") or "bounds" in known or sigma is not None and numpy.ndim(sigma) > 1:
+    if known.get("full_output") or sigma is not None and numpy.ndim(sigma) > 1:
         if is_traced((xdata, ydata, p0, sigma)):
-            refuse("curve_fit", "full_output, bounds, or a matrix sigma")
+            refuse("curve_fit", "full_output, or a matrix sigma")
         return NotImplemented
-    if p0 is None:  # as SciPy does: ones, as many as f has parameters
-        start = numpy.ones(len(inspect.signature(f).parameters) - 1)
+    bounds = _two("curve_fit", named.pop("bounds", _UNBOUNDED))
+    if p0 is None:
+        start = _within(bounds, len(inspect.signature(f).parameters) - 1)
     else:
         start = numpy.asarray(values[2], float)
     if not is_traced((xdata, ydata, p0, sigma)) and not _depends(misses, start):
         return NotImplemented
     best, _ = original(
-        valued(f), values[0], values[1], start, values[3], absolute_sigma, **named
+        valued(f), values[0], values[1], start, values[3], absolute_sigma, bounds=bounds, **named
     )  # fmt: skip
-    best = _least(misses, numpy.asarray(best))
+    best = _least(misses, numpy.asarray(best), bounds)
     slopes = np.jacfwd(misses)(best)
     spread = np.linalg.inv(slopes.T @ slopes)
     if not absolute_sigma:

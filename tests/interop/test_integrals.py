@@ -34,6 +34,9 @@ def _decay(times: Any, **options: Any) -> Callable[[Any], Any]:
     return f
 
 
+PLACES = numpy.linspace(0.0, 2.0, 6)
+
+
 def _fitted(x: Any) -> Any:
     places = numpy.linspace(0.0, 1.0, 3)
     best, spread = so.curve_fit(
@@ -118,7 +121,27 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "least_squares": lambda x: so.least_squares(
         lambda z: z**3 + z - x, numpy.ones(3), xtol=1e-14, gtol=1e-14
     ).x.prod(),
+    "least_squares in bounds": lambda x: so.least_squares(
+        lambda z: np.stack([z[0] - 3 * x[0], z[1] - z[0] * x[1], z[0] * z[1] - x[2]]),
+        [0.1, 0.1],
+        bounds=([0.0, -1.0], [0.6, 5.0]),
+        xtol=1e-14,
+        gtol=1e-14,
+        ftol=1e-14,
+    ).x.sum(),
     "curve_fit": _fitted,
+    "curve_fit in bounds": lambda x: (
+        so.curve_fit(
+            lambda t, a, b, c: a * np.exp(-b * t) + c,
+            PLACES,
+            2 * numpy.exp(-PLACES) - x[0] * PLACES,
+            bounds=(-0.3, [3.0, 4.0, 2.0]),
+            method="dogbox",
+            xtol=1e-14,
+            gtol=1e-14,
+            ftol=1e-14,
+        )[0]
+    ).sum(),
 }
 
 
@@ -160,8 +183,9 @@ def test_what_has_no_derivative_says_so() -> None:
         ],
         lambda x: si.quad_vec(lambda t: np.exp(-x * t), 0, INF)[0],
         lambda x: si.odeint(lambda y, t: -y * x[0], [1.0], [0, 1], full_output=True)[0][1, 0],
-        lambda x: so.least_squares(lambda z: z - x, numpy.ones(3), bounds=(0, 1)).x.sum(),
-        lambda x: so.curve_fit(lambda t, a: a * t, [1, 2, 3], x, bounds=(0, 9))[0][0],
+        lambda x: so.least_squares(lambda z: z - x, numpy.ones(3), loss="cauchy").x.sum(),
+        lambda x: so.least_squares(lambda z: z - x, numpy.ones(3), bounds=(0, 2 * x)).x.sum(),
+        lambda x: so.curve_fit(lambda t, a: a * t, [1, 2, 3], x, bounds=(0, x[0]))[0][0],
     ]
     for f in refused:
         with pytest.raises(TypeError, match="no derivative is implemented for"):

@@ -18,7 +18,7 @@ from lazynp._sizes import Size
 DISPATCH = 12.0  # of starting a compiled program, besides its operations
 PIECE = 25.0  # of one more piece of a program: a dispatch, buffers in and out, lost fusion
 
-_CALL = 0.8  # of an operation by reference: the interpreter's step and NumPy's overhead
+CALL = 0.8  # of an operation by reference: the interpreter's step and NumPy's overhead
 _FUSED = 0.1  # of an operation in a program
 _PRODUCT = 1.0  # more for a product, by either
 # Of a byte read or written. By reference every result goes to memory and comes back; in a program
@@ -107,7 +107,7 @@ def cost(
     moved = sum(a.nbytes for a in (*outs, *read))
     size = max((a.size for a in (*outs, *ins)), default=0)
     far = max((a.nbytes for a in outs), default=0) >= _FAR
-    reference = _CALL + moved * (MOVED_FAR if far else MOVED)
+    reference = CALL + moved * (MOVED_FAR if far else MOVED)
     compiled = _FUSED + moved * (MOVED_FUSED_FAR if far else MOVED_FUSED)
     if kind == "contract":
         numpys, xlas = _FLOP.get(outs[0].dtype.kind, _FLOP_PLAIN)
@@ -115,14 +115,14 @@ def cost(
         flops *= outs[0].dtype.itemsize / (16 if outs[0].dtype.kind == "c" else 8)
         by_numpy, by_xla = _FETCHED.get(outs[0].dtype.kind, _FETCHED["f"])
         return (
-            _CALL + _PRODUCT + moved * by_numpy + flops * numpys,
+            CALL + _PRODUCT + moved * by_numpy + flops * numpys,
             _FUSED + _PRODUCT + moved * by_xla + flops * xlas,
         )
     extra = primitive.cost or MEMORY_BOUND
     by_numpy, by_xla = extra(ins) if callable(extra) else (size * extra[0], size * extra[1])
     # in place, where NumPy also works in place
     if kind == "update" and primitive.name != "put_mask":
-        reference = _CALL + 1.0 + 2 * MOVED * ins[1].nbytes
+        reference = CALL + 1.0 + 2 * MOVED * ins[1].nbytes
         # a large update becomes a select over the whole target
         written = ins[0] if 4 * ins[1].size > ins[0].size else ins[1]
         compiled = _FUSED + 5 * MOVED_FUSED * written.nbytes
@@ -217,9 +217,9 @@ def by_reference(jaxpr: Jaxpr) -> float:
 def call_by_reference(primitive: Rules, params: dict[str, Any]) -> float:
     """`by_reference` for one call: of a function, a branch, a loop."""
     if primitive.name == "while":
-        return _CALL + _AT_ONCE
+        return CALL + _AT_ONCE
     inner = max(map(by_reference, jaxprs_in(params)), default=0.0)
-    return _CALL + (inner + _ROUND) * _rounds(params)
+    return CALL + (inner + _ROUND) * _rounds(params)
 
 
 def work(jaxpr: Jaxpr) -> float:

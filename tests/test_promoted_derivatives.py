@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 
 import lazynp as np
 from lazynp._array import Array
+from lazynp._fronts import BUILT
 from lazynp._promotion import _at_once, _case, _derived, derivatives
 from tests import derivative_generator as generator, derivative_scenarios as scenarios
 from tests.promoting import promoting
@@ -232,3 +233,34 @@ def test_a_promoted_gradient_is_that_of_finite_differences() -> None:
         want = [(float(f(np.asarray(x + s))) - float(f(np.asarray(x - s)))) / 2e-6 for s in steps]
         numpy.testing.assert_allclose(slope(x), want, rtol=1e-6, atol=1e-8)
     assert sum(d.programs for d in derivatives.values()) == 1
+
+
+def _pairs(x: Any) -> Any:
+    points, total = x.reshape(-1, 3), 0.0
+    for i in range(len(points)):
+        for j in range(i):
+            total = total + 1 / np.sum((points[i] - points[j]) ** 2)
+    return total
+
+
+def _springs(x: Any) -> Any:
+    points, total = x.reshape(-1, 3), 0.0
+    for i in range(len(points) - 1):
+        d = points[i + 1] - points[i]
+        total = total + (np.sqrt(d @ d) - 1.0) ** 2 + points[i, 1]
+    return total
+
+
+@pytest.mark.skipif(not BUILT, reason="C runs the steps")
+@pytest.mark.parametrize(("f", "size"), [(_pairs, 18), (_springs, 30)])
+def test_small_loops_need_no_compiler(f: Any, size: int) -> None:
+    """Also an inner loop that counts to the outer counter."""
+
+    def scenario() -> Iterator[Any]:
+        slope = np.grad(f)
+        for k in range(6):
+            yield slope(scenarios.data(k, size))
+
+    assert compared(scenario) == 1, explained()
+    programs = [c.program for d in derivatives.values() for c in d.cases.values() if c.program]
+    assert [p.at_once for p in programs] == [True]

@@ -14,7 +14,7 @@ import numpy as np
 
 from lazynp._array import NDArray, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
-from lazynp._cost import DISPATCH, cost, work
+from lazynp._cost import CALL, DISPATCH, cost, work
 from lazynp._fronts import BUILT, fastpath
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal
 from lazynp._node import VALUE, Op, is_tracer, op_of, projection
@@ -29,6 +29,7 @@ from lazynp.transforms._traced import Traced
 _MOST = 4000  # steps
 _STARTING = 150.0  # microseconds: to give a program its operands, and to take its results
 _SCALAR = 0.1  # microseconds of a step on numbers
+_STEP = 0.4  # of any other, in place of the interpreter's step and NumPy's overhead
 _SMALL = 1 << 12  # bytes of a result that is kept, where it is the same each time
 _START = aval_of((), np.dtype(np.int64))
 
@@ -93,6 +94,8 @@ class _Wiring:
                 found = self._add(eqn.params["jaxpr"], operands)
             elif eqn.primitive.name == "scan":
                 found = self._rounds(eqn, operands)
+            elif eqn.primitive.name == "cond":
+                found = self._branch(eqn, operands)
             else:
                 found = self._operation(eqn, list(map(self._as_one, operands)))
             known.update(zip(eqn.outputs, found, strict=True))
@@ -106,6 +109,15 @@ class _Wiring:
         if not eqn.primitive.multiple_results:
             return [made]
         return [self._step(projection(op.aval, i), [made]) for i in range(len(op.aval))]
+
+    def _branch(self, eqn: Eqn, operands: list[Place]) -> list[Place]:
+        """The branch that is taken each time, as where an inner loop counts to an outer counter."""
+        kind, place = operands[0][:2]
+        if kind != "constant":
+            raise _Unfit
+        branches = eqn.params["branches"]
+        chosen = min(max(int(self.constants[place]), 0), len(branches) - 1)
+        return self._add(branches[chosen], operands[1:])
 
     def _rounds(self, eqn: Eqn, operands: list[Place]) -> list[Place]:
         """The rounds of a loop, one after the other. What they stack stays apart: mostly it is what
@@ -164,7 +176,8 @@ class _Wiring:
             raise _Unfit
         few = op.scalar and op.primitive.kind == "elementwise"
         outs = op.aval if type(op.aval) is tuple else (op.aval,)
-        self.cost += _SCALAR if few else cost(op.primitive, op.params, op.explicit, outs)[0]
+        by_numpy = cost(op.primitive, op.params, op.explicit, outs)[0] - CALL + _STEP
+        self.cost += _SCALAR if few else by_numpy
         self.steps.append((op, operands))
         return "step", len(self.steps) - 1
 

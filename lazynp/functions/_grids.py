@@ -37,7 +37,7 @@ from lazynp.functions._likes import as_its_like
 from lazynp.functions._operands import as_array, cast
 from lazynp.functions._places import places
 from lazynp.functions._placing import beside
-from lazynp.functions._ranges import arange, linspace
+from lazynp.functions._ranges import arange, differentiated, linspace, still
 from lazynp.functions._shapes import broadcast_warning, reshape
 from lazynp.functions._subclass import joined_in_class
 from lazynp.primitives import shaping
@@ -116,7 +116,9 @@ def _is_count(step: Any) -> bool:
 
 
 def _bound(x: Any) -> Any:
-    """Where a grid begins or ends: a number, or a size."""
+    """Where a grid begins or ends: a number, a size, or a number that is differentiated by."""
+    if differentiated(x):
+        return x
     found = size_of(x) if isinstance(x, Array) and not x.ndim and x.dtype.kind in "iu" else None
     return found if is_size(found) else static(x)
 
@@ -145,6 +147,7 @@ def _is_small(key: tuple[Any, ...]) -> bool:
 def _steps_between(start: Any, stop: Any, step: Any) -> Any:
     if (is_size(start) or is_size(stop)) and type(step) is int and step:
         return largest(-((start - stop) // step), 0)
+    start, stop, step = still(start), still(stop), still(step)
     return max(math.ceil((stop - start) / step), 0)
 
 
@@ -163,7 +166,7 @@ class nd_grid:
             return beside(from_numpy(np.mgrid[key]))
         parts = [
             [0 if s.start is None else _bound(s.start), _bound(s.stop),
-             1 if s.step is None else static(s.step)]
+             1 if s.step is None else _bound(s.step)]
             for s in key
         ]  # fmt: skip
         sizes, known = [], [0]
@@ -175,13 +178,14 @@ class nd_grid:
                 p[2] = 1 if int(step) == 1 else (stop - start) / float(int(step) - 1)
             else:
                 sizes.append(_steps_between(start, stop, step))
-            known += [0 if is_size(n) else n for n in (start, stop, step)]
+            known += [0 if is_size(n) else getattr(n, "dtype", n) for n in (start, stop, step)]
         ndim = len(parts)
         dtype = np.result_type(*known)
         lines = []
         for k, (size, (start, _, step)) in enumerate(zip(sizes, parts, strict=True)):
             steps = ufuncs.multiply(arange(size, dtype=dtype), step)
-            line = cast(ufuncs.add(steps, as_number(start)), dtype)
+            begin = start if isinstance(start, Array) else as_number(start)
+            line = cast(ufuncs.add(steps, begin), dtype)
             if self.sparse:  # by newaxis, which shows in the strides
                 lines.append(sliced(line, *[slice(None) if i == k else None for i in range(ndim)]))
                 continue
@@ -195,12 +199,12 @@ class nd_grid:
 
     def _line(self, key: slice) -> Array:
         start = 0 if key.start is None else _bound(key.start)
-        stop, step = _bound(key.stop), static(key.step)
+        stop, step = _bound(key.stop), _bound(key.step)
         if not _is_count(step):
             return arange(start, stop, step)
         length = int(abs(step))
         step = 1 if length == 1 else (stop - start) / float(length - 1)
-        dtype = np.result_type(start, stop, abs(key.step))
+        dtype = np.result_type(*[getattr(n, "dtype", n) for n in (start, stop, abs(key.step))])
         line = ufuncs.multiply(arange(0, length, 1, dtype=dtype), step)
         return ufuncs.add(line, start)
 

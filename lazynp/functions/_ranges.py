@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import transforms
 from lazynp._array import Array, Scalar
 from lazynp._avals import on_device
 from lazynp._dimensions import number_of, require_all, size_of
 from lazynp._fronts import unbound
+from lazynp._node import is_tracer
 from lazynp._quiet import quietly
 from lazynp._sizes import Size, is_size, largest
 from lazynp._values import knowable
@@ -76,6 +78,9 @@ def arange(
         found = counting(first, last, 1 if step is None else static(step))
         if found is not None:
             return found if dtype is None else found.astype(dtype)  # type: ignore
+    if differentiated(first, step):
+        return _moving_range(first, last, step, dtype)
+    last = still(last) if differentiated(last) else last
     first, last, step = static(first), static(last), 1 if step is None else static(step)
     if dtype is not None:
         dtype = dtype_argument(dtype)
@@ -88,6 +93,26 @@ def arange(
         dtype = np.array([first, last, step]).dtype
     head = _arange(first, first + 3 * step, step, dtype)
     return _progression(length, head[0], head[1])
+
+
+def differentiated(*xs: Any) -> bool:
+    """Whether one of these is a traced float whose value is there."""
+    nodes = [x._read() for x in xs if isinstance(x, Array) and x.dtype.kind == "f"]
+    return any([is_tracer(n) and knowable(n) for n in nodes])
+
+
+def still(x: Any) -> Any:
+    """An argument that determines shapes, without what it depends on."""
+    return static(transforms.stop_gradient(x) if isinstance(x, Array) else x)
+
+
+def _moving_range(first: Any, last: Any, step: Any, dtype: Any) -> Array:
+    """NumPy's formula, of a length that the values tell."""
+    step = 1 if step is None else step
+    values = _arange(*map(still, (first, last, step)), dtype)
+    gap = ufuncs.subtract(ufuncs.add(first, step), first)
+    places = as_array(np.arange(values.size, dtype=float))
+    return cast(ufuncs.add(first, ufuncs.multiply(places, gap)), values.dtype)
 
 
 def _range_of_sizes(first: Any, last: Any, step: Any, dtype: Any) -> Array:

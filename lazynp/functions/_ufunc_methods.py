@@ -13,20 +13,36 @@ from lazynp._array import Array, NDArray, Scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._quiet import aloud
 from lazynp._recorder import local
+from lazynp._sizes import sized
 from lazynp._values import watched
 from lazynp.functions import _advanced, _assigned, _getset
+from lazynp.functions._arguments import part
 from lazynp.functions._checks import traced
 from lazynp.functions._eager import by_method, done_by_numpy
 from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._foreign import elsewhere, overridden
-from lazynp.functions._host import host_into, to_host
+from lazynp.functions._host import host_into, needs_host, to_host
 from lazynp.functions._index_keys import normal_item
-from lazynp.functions._operands import as_array, check_writeable, numpys, plain, store
+from lazynp.functions._operands import (
+    as_array,
+    broadcast,
+    check_writeable,
+    numpys,
+    plain,
+    store,
+)
 from lazynp.functions._recording import apply
-from lazynp.functions._reduce import NO_VALUE, ROWS, accumulate, reduce, single_out
+from lazynp.functions._reduce import (
+    NO_VALUE,
+    ROWS,
+    accumulate,
+    reduce,
+    single_axis,
+    single_out,
+)
 from lazynp.functions._stores import host_index, write_into
 from lazynp.functions._written import by_writing
-from lazynp.primitives import elementwise
+from lazynp.primitives import elementwise, shaping
 from lazynp.primitives._at import check_at, combine_at
 
 _AT_MODES = {
@@ -176,6 +192,8 @@ class Methods:
                 _getset.setitem(a, indices, new)
                 return
         if mode is None or value is None or watched() or not _scatters(mode, a.dtype, value.dtype):
+            if traced(a, *inputs) and self._at_in_turn(a, indices, value):
+                return
             self._at_without_mode(a, indices, *inputs)
             return
         if self.__name__ == "subtract":
@@ -186,6 +204,30 @@ class Methods:
             check_at(value.shape, found.shape)
             operand = _assigned.assigned(value, a.dtype, found.shape)
             a._write(_advanced.put(node, found, operand, mode))
+
+    def _at_in_turn(self, a: Array, indices: Any, value: Array | None) -> bool:
+        """Without NumPy: first where each place occurs first, then where it occurs again, and so
+        on. Whether it could.
+        """
+        where = host_index(indices)
+        if where is None or sized(a.shape) or needs_host(a):
+            return False
+        places = np.arange(a.size).reshape(a.shape)[where]
+        occurrence, values = _occurrences(places.ravel()), None
+        if value is not None:
+            check_at(value.shape, places.shape)
+            values = shaping.reshape(broadcast(value, places.shape), shape=(places.size,))
+        x = shaping.reshape(a, shape=(a.size,))
+        for turn in range(occurrence.max(initial=-1) + 1):
+            chosen = np.flatnonzero(occurrence == turn)
+            at = places.ravel()[chosen]
+            given = () if values is None else (_getset.getitem(values, chosen),)
+            new = self(_getset.getitem(x, at), *given)
+            if not np.can_cast(new.dtype, a.dtype, "same_kind"):
+                return False
+            _getset.setitem(x, at, new)
+        _getset.setitem(a, Ellipsis, shaping.reshape(x, shape=a.shape))
+        return True
 
     def _at_without_mode(self, a: Array, indices: Any, *inputs: Any) -> None:
         """For functions without their own scatter: NumPy, on the host."""
@@ -261,6 +303,10 @@ class Methods:
         row = ROWS.get(self.__name__)
         if row is not None:
             return reduceat(row, array, indices, axis, dtype, out)
+        if traced(array) and not isinstance(indices, Array):
+            found = self._reduceat_by_slices(as_array(array), np.asarray(indices), axis, dtype)
+            if found is not None:
+                return store(found, single_out(out), "unsafe")
         return host_into(
             self._numpy.reduceat,
             as_array(array),
@@ -270,10 +316,35 @@ class Methods:
             out=single_out(out),
         )
 
+    def _reduceat_by_slices(self, x: Array, starts: Any, axis: Any, dtype: Any) -> Array | None:
+        """A reduction of each slice; None if NumPy must do it, or tell what is wrong."""
+        if sized(x.shape) or needs_host(x) or not x.ndim or starts.ndim != 1 or not starts.size:
+            return None
+        axis = single_axis(axis, x.ndim, "reduceat")
+        n = x.shape[axis]
+        if starts.dtype.kind not in "iu" or starts.min() < 0 or starts.max() >= n:
+            return None
+        stops = np.maximum([*starts[1:], n], starts + 1)
+        slices = [
+            self.reduce(part(x, axis, int(i), int(j)), axis, dtype, None, True)
+            for i, j in zip(starts, stops, strict=True)
+        ]
+        return shaping.concatenate(*slices, axis=axis)
+
     def _need_binary(self, what: str) -> None:
         if self.nin != 2 or self.nout != 1:
             wanted = "binary functions" if self.nin != 2 else "functions returning a single value"
             raise ValueError(f"{what} only supported for {wanted}")
+
+
+def _occurrences(places: Any) -> Any:
+    """How often each place has occurred before."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=-1))
+    out = np.empty_like(places)
+    out[order] = np.arange(places.size) - np.repeat(first, np.diff(first, append=places.size))
+    return out
 
 
 def _never_repeats(index: Any) -> bool:

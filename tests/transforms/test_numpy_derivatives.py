@@ -57,7 +57,34 @@ def at_max(x: Any) -> Any:
     return out
 
 
+def at_repeated(name: str) -> Callable[[Any], Any]:
+    """Of functions without a scatter of their own, at places that repeat."""
+
+    def f(x: Any) -> Any:
+        out, ufunc = x + np.ones((2, 1)), getattr(np, name)
+        ufunc.at(out, (slice(None), [1, 1, 4, 0, 1]), *[x[1:] + 0.4] * (ufunc.nin - 1))
+        ufunc.at(out[0], LAB > 1, *[x[0]] * (ufunc.nin - 1))
+        return out
+
+    return f
+
+
 CALLS: dict[str, Callable[[Any], Any]] = {
+    **{
+        f"{name}.at": at_repeated(name)
+        for name in ("divide", "power", "hypot", "arctan2", "logaddexp", "exp", "sqrt")
+    },
+    **{
+        f"{name}.reduceat": lambda x, name=name: getattr(np, name).reduceat(
+            x[:, None] + M * M, [0, 2, 1, 5], axis=1
+        )
+        for name in ("subtract", "divide", "power", "hypot", "arctan2", "logaddexp")
+    },
+    "arange": lambda x: np.arange(x[0], 3.0, x[1]),
+    "arange to": lambda x: np.arange(3 * x[0]) * x[1],
+    "mgrid": lambda x: np.mgrid[x[0] : 3 : 4j, 0 : x[1] : 3j, x[2] : 3 : x[3]],
+    "mgrid of one": lambda x: np.concatenate([np.mgrid[x[0] : x[1] : 4j], np.mgrid[0 : 1 : x[2]]]),
+    "ogrid": lambda x: np.concatenate([g.ravel() for g in np.ogrid[x[0] : 3 : 4j, 0 : 2 : x[1]]]),
     "roots": lambda x: np.sum(np.abs(np.roots(x)) ** 3),
     "roots real": lambda x: np.sort(
         np.real(np.roots(np.array([1.0, -6.0, 11.0, -6.0]) + x[:4] * 0.01))

@@ -16,6 +16,7 @@ import lazynp as np
 from lazynp.functions._pandas import _taking_ours
 
 pd: Any = pytest.importorskip("pandas", reason="pandas is not installed")
+API: Any = pd.api.types
 
 
 def set_item(s: Any, key: Any, value: Any) -> Any:
@@ -127,6 +128,11 @@ CALLS: list[Callable[[Any], Any]] = [
     lambda m: pd.array([m.arange(3)[1]]).dtype,
     lambda m: pd.to_numeric([m.arange(3)[1]]).dtype,
     lambda m: pd.to_datetime([m.arange(3)[1]], unit="s").dtype,
+    lambda m: [
+        f(m.ones(3).sum()) for f in (API.is_float, API.is_scalar, API.is_number, API.is_integer)
+    ],
+    lambda m: [f(m.arange(3)[1]) for f in (API.is_integer, API.is_float, API.is_hashable)],
+    lambda m: [f(m.arange(3)) for f in (API.is_list_like, API.is_array_like, API.is_scalar)],
 ]
 
 
@@ -191,3 +197,15 @@ def test_numba_gets_the_users_function() -> None:
 
     made = _taking_ours(lambda function, engine: function)
     assert made(f, engine="numba") is f and made(f, engine="python") is not f
+
+
+def test_names_in_queries_are_those_of_who_calls() -> None:
+    def queried(k: Any, v: Any, plainly: int = 1) -> None:
+        assert frame.query("a > @k").a.tolist() == frame.query("a > @plainly").a.tolist() == [2.0]
+        assert frame.query("a in @v").a.tolist() == [0.0, 1.0, 2.0]
+        assert frame.eval("c = a + @v").c.tolist() == [0.0, 2.0, 4.0]
+        assert frame.eval("a * @k").tolist() == [0.0, 1.0, 2.0]
+        assert type(pd.eval("k + 1")) in (int, numpy.int64)
+
+    frame = pd.DataFrame({"a": [0.0, 1.0, 2.0]})
+    queried(np.arange(3)[1], np.arange(3))

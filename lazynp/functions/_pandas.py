@@ -23,6 +23,7 @@ from lazynp._node import is_tracer
 from lazynp.functions._loaded import when_loaded
 
 _DEEPEST = 3  # lists in lists
+_BY_FRAME = ("eval", "query")  # they look for `@name` in the frame that is `level` above theirs
 _ROOMS = ("indexing", "indexes.api", "groupby", "window", "resample", "arrays")
 SPECIAL = {
     "__init__", "__new__", "__getitem__", "__setitem__", "__contains__", "__eq__", "__ne__",
@@ -134,8 +135,11 @@ def _taking_ours(function: Any) -> Any:
                 break
         if kwargs and any([type(x) not in PLAIN and _is_ours(x) for x in kwargs.values()]):
             kwargs = {k: numpys(v) if _is_ours(v) else v for k, v in kwargs.items()}
+        if by_frame:
+            kwargs["level"] = kwargs.get("level", 0) + 1
         return function(*args, **kwargs)
 
+    by_frame = function.__name__ in _BY_FRAME
     return call
 
 
@@ -157,6 +161,11 @@ def _change(pandas: Any) -> None:
             setattr(pandas, name, _taking_ours(member))
             if vars(home).get(name) is member:  # so that pickle finds it
                 setattr(home, name, _taking_ours(member))
+    scope = importlib.import_module("pandas.core.computation.scope").Scope
+    scope.resolve = _giving_numpys(scope.resolve)
+    for name, member in list(vars(pandas.api.types).items()):
+        if name.startswith("is_") and callable(member):
+            setattr(pandas.api.types, name, _taking_ours(member))
 
 
 def _classes(pandas: Any) -> Iterator[type]:

@@ -101,13 +101,12 @@ def _fill(self: Array, value: Any) -> None:
         with write_on_host(self) as memory:
             memory.fill(value)
         return
-    if isinstance(value, (list, tuple)) or np.ndim(value) and self.dtype.kind not in "OV":
+    number = of_element(value, self.dtype)
+    if isinstance(value, (list, tuple)) or np.ndim(number) and self.dtype.kind not in "OV":
         np.empty(1, self.dtype).fill(
             np.asarray(host_of(value)) if isinstance(value, Array) else value
         )
-    if isinstance(value, (list, tuple)):
-        value = of_element(value, self.dtype)
-    setitem(self, ..., value)
+    setitem(self, ..., number)
 
 
 _sort_memory: Any = sorts.sort.inplace

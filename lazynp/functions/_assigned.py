@@ -62,10 +62,28 @@ def assigned(
 
 
 def of_element(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A sequence stored into the one element that an index names. A truth takes that of the whole
-    sequence. Other elements refuse sequences.
+    """What is stored into the one element that an index names. Of a sequence, a truth takes that of
+    the whole; other elements refuse it. An array of NumPy's of a class that says which number it is
+    (what is masked is nan, or an error) becomes that number.
     """
-    return len(value) > 0 if dtype.kind == "b" else value
+    kind = type(value)
+    if issubclass(kind, (list, tuple)):
+        return len(value) > 0 if dtype.kind == "b" else value
+    if issubclass(kind, np.ndarray) and kind.__float__ is not np.ndarray.__float__:
+        try:
+            return _NUMBER_OF.get(dtype.kind, _unchanged)(value)
+        except Exception as error:
+            if value.ndim:
+                raise ValueError("setting an array element with a sequence.") from error
+            raise
+    return value
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+_NUMBER_OF = {"f": float, "i": int, "u": int}
 
 
 def _of_list(value: Any, dtype: np.dtype[Any]) -> Any:

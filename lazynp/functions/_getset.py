@@ -314,7 +314,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     if axes and self._base is None and self._flags is None and not staged:
         if store_element(self, index, axes, value):
             return
-    if type(value) in (list, tuple) and axes == self.ndim and (axes or type(index) is tuple):
+    if axes == self.ndim and not isinstance(value, Array) and (axes or type(index) is tuple):
         value = of_element(value, self.dtype)
     recorder = local.recorder
     if not _follows_store(recorder):

@@ -141,8 +141,18 @@ def normal_item(item: Any) -> Any:
         return int(item)
     if isinstance(item, (str, bytes, float, complex, np.inexact, np.timedelta64)):
         raise IndexError(INVALID_INDEX)
-    if hasattr(item, "__index__") and not hasattr(item, "__array__"):
+    if hasattr(item, "__index__") and not isinstance(item, np.ndarray):
+        return _number_or_array(item)
+    return item
+
+
+def _number_or_array(item: Any) -> Any:
+    """An object that says which integer it is; itself if it fails to, but says which array."""
+    try:
         return item.__index__()
+    except Exception:
+        if not any([hasattr(item, f"__array{kind}__") for kind in ("", "_interface", "_struct")]):
+            raise
     return item
 
 

@@ -173,3 +173,58 @@ def test_lost_imaginary_parts_are_told_at_the_users_line(program: str, execution
     with lazynp.config(execution=execution):
         assert told(lazynp) == told(numpy)
     assert files[lazynp] and files[lazynp] <= {"users.py"} | files[numpy]
+
+
+_STORES = ["x[0] = v", "x[-1] = v", "x[:1] = v", "x[[0]] = v", "x.fill(v)"]
+_NUMBERS = [
+    "numpy.ma.masked", "numpy.ma.array(5.5, mask=True)", "numpy.ma.array([5.5], mask=[True])",
+    "numpy.ma.array([5.5])", "numpy.ma.array(7)", "numpy.matrix([[4.0]])", "numpy.ma.ones(3)",
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize("made", _NUMBERS)
+def test_an_element_takes_the_number_that_a_class_says(made: str) -> None:
+    def outcome(np: Any, kind: str, store: str) -> Any:
+        names = {"x": np.arange(2).astype(kind), "v": eval(made)}
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                exec(store, names)
+            except Exception as error:
+                return type(error), "" if "broadcast" in str(error) else str(error)
+        return repr(numpy.asarray(names["x"])), [str(w.message) for w in told]
+
+    for kind in ("f8", "f4", "i8", "u1", "c16", "?", "O"):
+        for store in _STORES:
+            wanted = outcome(numpy, kind, store)
+            assert outcome(lazynp, kind, store) == wanted, (kind, store)
+
+
+class _Place:
+    """Which array it is, and perhaps which integer."""
+
+    def __init__(self, places: Any, number: int | None) -> None:
+        self.places, self.number = numpy.array(places), number
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.places
+
+    def __index__(self) -> int:
+        if self.number is None:
+            raise RuntimeError("several")
+        return self.number
+
+
+@pytest.mark.parametrize("place", [_Place([1, 0], None), _Place([1], 2), _Place(1, 2)])
+def test_an_index_that_is_an_integer_or_an_array(place: Any) -> None:
+    for np in (numpy, lazynp):
+        x = np.arange(3.0)
+        got = x[place]
+        assert got.tolist() == numpy.arange(3.0)[place].tolist() and got.shape == (
+            numpy.arange(3.0)[place].shape
+        )
+        x[place] = 7
+        wanted = numpy.arange(3.0)
+        wanted[place] = 7
+        assert x.tolist() == wanted.tolist()

@@ -81,12 +81,28 @@ def _showing(name: str) -> Any:
     return show
 
 
+def _sorting(name: str) -> Any:
+    """The function of this name; with `overwrite_input` it sorts within its first argument."""
+    function, writing = globals()[name], _writing(name)
+
+    @_wraps(function)
+    def sort(
+        a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False,
+        keepdims: Any = False,
+    ) -> Any:  # fmt: skip
+        call = writing if overwrite_input else function
+        return call(a, axis=axis, out=out, overwrite_input=overwrite_input, keepdims=keepdims)
+
+    return sort
+
+
 _MaskedArray.__name__ = _MaskedArray.__qualname__ = "MaskedArray"
 globals().update(_mirrored(_numpy, __all__))
 globals().update(MaskedArray=_MaskedArray, masked_array=_MaskedArray)
 
 _hook(_numpy.MaskedArray)
 globals().update({name: _writing(name) for name in ("put", "putmask")})
+globals().update(median=_sorting("median"))
 _PARTS = ("diag", "diagonal", "getdata", "getmask", "getmaskarray")
 globals().update({name: _showing(name) for name in _PARTS})
 

@@ -487,6 +487,8 @@ static PyObject *sealed(PyObject *x)
         return value == Py_None ? NULL : single(x, value);
     if (!(is_of_numbers(memory) || is_of_host(memory)) || !is_laid_out(x, memory))
         return NULL;
+    if (!PyArray_SIZE(memory)) /* nobody can change it: `permutation` copies what shares memory */
+        return PyArray_NewLikeArray(memory, NPY_KEEPORDER, NULL, 0);
     PyObject *view = PyArray_View(memory, NULL, NULL);
     if (view)
         PyArray_CLEARFLAGS((PyArrayObject *)view, NPY_ARRAY_WRITEABLE);

@@ -56,7 +56,11 @@ def _with_numpys_elements(x: Any) -> Any:
 
 
 def _sealed(value: Any) -> Any:
-    """Mark a value read-only: copies of an array share it until one is written."""
+    """Mark a value read-only: copies of an array share it until one is written. Nobody can change
+    an array without elements, and `permutation` copies only what shares memory.
+    """
+    if not value.size:
+        return np.empty_like(value)
     if type(value) is np.ndarray and value.flags.writeable:
         value = value.view()
         value.flags.writeable = False

@@ -191,3 +191,34 @@ def test_a_generator_of_numpys_shares_its_stream() -> None:
     of_array = lazynp.random.default_rng(lazynp.array([5, 6]))
     assert float(of_array.normal()) == numpy.random.default_rng([5, 6]).normal()
     assert lazynp.random.default_rng(ours) is ours
+
+
+@pytest.mark.parametrize("kind", ["f8", "i4", "i4,f8", "O", "U3", "M8[D]"])
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (1,), (4,)])
+def test_permutations_of_nothing(kind: str, shape: Any) -> None:
+    def outcome(np: Any) -> Any:
+        x = np.zeros(shape, kind)
+        rng, state = np.random.default_rng(3), np.random.RandomState(3)
+        made = [rng.permutation(x), state.permutation(x), rng.permuted(x), rng.permutation(x[:0])]
+        return [(y.shape, str(y.dtype), y.tolist()) for y in made], rng.random(), state.rand()
+
+    for _ in range(3):
+        assert outcome(lazynp) == outcome(numpy)
+
+
+@pytest.mark.parametrize("options", [{}, {"overwrite_input": True}, {"overwrite_input": [1]}])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_medians_that_may_sort_within_the_array(axis: Any, options: Any) -> None:
+    def outcome(np: Any) -> Any:
+        x = np.arange(12.0)[::-1].reshape(3, 4)
+        found = np.ma.median(x, axis, **options, keepdims=axis is None)
+        return numpy.asarray(found).tolist(), sorted(x.ravel().tolist())
+
+    assert outcome(lazynp) == outcome(numpy)
+
+
+def test_a_median_may_not_sort_within_an_array_that_is_read_only() -> None:
+    x = lazynp.arange(3.0)
+    x.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        lazynp.ma.median(x, overwrite_input=True)

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
 
 from lazynp._array import Array
+from lazynp._later import is_of_numpys_class
 from lazynp.functions._eager import done_by_numpy
+from lazynp.functions._foreign import elements
 from lazynp.functions._operands import as_array, cast
 from lazynp.functions.manipulation import reshape
 
@@ -79,20 +81,25 @@ def values(kind: str, x: Any, c: Any, tensor: bool = True) -> Any:
     done = done_by_numpy(_NUMPYS[kind], x, c, tensor)
     if done is not None:
         return done
-    c = as_array(c)
+    c = as_array(elements(c))
     if c.ndim == 0:
         c = reshape(c, (1,))
     if c.dtype.kind in "biu":
         c = cast(c, np.float64)
     if isinstance(x, (list, tuple, np.ndarray)):
-        x = as_array(x)
-    if isinstance(x, Array) and tensor and x.ndim:
+        x = _of_its_class(x)
+    if isinstance(x, (Array, np.ndarray)) and tensor and x.ndim:
         c = reshape(c, c.shape + (1,) * x.ndim)
     return SERIES[kind]([c[k] for k in range(len(c))], x)
 
 
+def _of_its_class(x: Any) -> Any:
+    """An Array; a matrix or masked array as it is: the values are of its class."""
+    return x if is_of_numpys_class(type(x)) else as_array(x)
+
+
 def _at_points(kind: str, points: tuple[Any, ...], c: Any) -> Any:
-    points = tuple(as_array(p) for p in points)
+    points = tuple(_of_its_class(p) for p in points)
     if any(p.shape != points[0].shape for p in points):
         names = {2: "x, y", 3: "x, y, z"}[len(points)]
         raise ValueError(f"{names} are incompatible")
@@ -135,7 +142,7 @@ def evaluators(kind: str) -> dict[str, Callable[..., Any]]:
 
 def from_roots(x: Any, r: Any, tensor: bool = True) -> Any:
     """See `numpy.polynomial.polynomial.polyvalfromroots`."""
-    r, x = as_array(r), as_array(x)
+    r, x = as_array(elements(r)), _of_its_class(x)
     if r.ndim == 0:
         r = reshape(r, (1,))
     if r.dtype.kind in "biu":

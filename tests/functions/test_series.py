@@ -220,3 +220,27 @@ def test_polydiv_traced() -> None:
             assert got.shape == w.shape
             numpy.testing.assert_allclose(got, w, atol=1e-15)
         check_grads(np.polydiv, (np.array(u), np.array(v)))
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize("made", ["np.ma.array([1.0, 2, 3], mask=[0, 1, 0])", "np.matrix([[2.0]])"])
+@pytest.mark.parametrize("call", [
+    "P.polyval(2, m)", "P.polyval(m, [1, 2])", "P.polyval(m, m)", "P.polyval(np.arange(3), m)",
+    "C.chebval(m, [1, 2, 3])", "C.chebval(np.arange(3), m)", "P.polyvalfromroots(m, [1, 2])",
+    "P.polyvalfromroots(np.arange(3), m)", "P.polyval2d(m, m, np.ones((2, 2)))",
+    "P.polyval3d(m, m, m, np.ones((2, 2, 2)))", "P.polygrid2d([1, 2], m, np.ones((2, 2)))",
+    "P.polyval(m, [[1, 2], [3, 4]], tensor=False)", "P.polyval2d(m, [1, 2], np.eye(2))",
+])  # fmt: skip
+def test_series_of_numpys_classes(call: str, made: str) -> None:
+    def outcome(module: Any) -> Any:
+        room, given = module.polynomial, {"np": module}
+        names = {**given, "P": room.polynomial, "C": room.chebyshev, "m": eval(made, given)}
+        try:
+            found: Any = eval(call, names)
+        except Exception as error:
+            return type(error), str(error)
+        kinds = [isinstance(found, k) for k in (numpy.ma.MaskedArray, numpy.matrix)]
+        shown: Any = numpy.ma.filled(found, -9) if kinds[0] else numpy.asarray(found)
+        return kinds, shown.tolist(), str(shown.dtype)
+
+    assert outcome(np) == outcome(numpy)

@@ -344,6 +344,9 @@ def _astype(
     if self.dtype == dtype:
         if not copy and _lies_in(self, order):
             return self
+        if not on_device(dtype) and metadata_of(dtype) != metadata_of(self.dtype):
+            noted = np.asarray(host_of(self)).astype(dtype, order)  # type: ignore[call-overload]
+            return in_order(new_array(from_host(noted, copy=False)), order_of_strides(noted))
         return copy_of(self, order) if self.ndim else _dunder_copy(self)
     if isinstance(self, Scalar) and not on_device(dtype):
         return host_of(self).astype(dtype)  # a string as long as this one, a date, an object

@@ -238,3 +238,15 @@ def test_at_of_rows(eager: bool) -> None:
     for index in ([0, 0, 2], [[0, 1], [1, 2]], [3, 0], [True, False, True], [1]):
         for shape in ((3, 4), (2, 4), (1, 4), (4,), (2, 2, 4), (3, 3), (1, 1), (3, 1)):
             agree(at_rows, index, np.arange(math.prod(shape), dtype=float).reshape(shape))
+
+
+@pytest.mark.parametrize("kind", ["O", "U3", "M8[s]", "i4,f8"])
+def test_a_cast_takes_what_is_noted_in_the_dtype(kind: Any) -> None:
+    noted = np.dtype(kind, metadata={"unit": "m"})
+    for m in (np, lazynp):
+        plain, of_note = m.zeros((2, 3), kind), m.zeros((2, 3), noted)
+        x = plain.T.astype(noted)
+        assert x.dtype.metadata == {"unit": "m"} and x.flags.f_contiguous
+        assert x.tolist() == plain.T.tolist()
+        assert of_note.astype(kind).dtype.metadata is None
+        assert plain.astype(noted, copy=False) is plain

@@ -36,6 +36,7 @@ KINDS = ("divide", "over", "under", "invalid")
 
 _TEXTS = {"divide by zero": "divide", "overflow": "over", "underflow": "under"}
 _LIBRARIES = (__file__.rsplit("_errstate", 1)[0], np.__file__.rsplit("__init__", 1)[0])
+_TESTING = _LIBRARIES[1] + "testing"  # `assert_warns` calls for the user
 _UNSPECIFIED: Any = object()
 
 
@@ -278,11 +279,11 @@ class _Log:
 _FRONTS = frozenset(
     {__file__.rsplit("_errstate", 1)[0] + name for name in (
         "_quiet.py", "_errstate.py", "_backends.py", "_conversions.py", "_interpreter.py",
-        "_operators.py", "_protocols.py", "functions/_dispatch.py", "functions/_eager.py",
-        "functions/_flat.py", "functions/_foreign.py", "functions/_getset.py",
-        "functions/_recording.py", "functions/_reduce.py", "functions/_scalars.py",
-        "functions/_stores.py", "functions/_subclass.py", "functions/_ufunc.py",
-        "functions/_ufunc_methods.py",
+        "_operators.py", "_protocols.py", "emath.py", "functions/_dispatch.py",
+        "functions/_eager.py", "functions/_flat.py", "functions/_foreign.py",
+        "functions/_getset.py", "functions/_recording.py", "functions/_reduce.py",
+        "functions/_scalars.py", "functions/_stores.py", "functions/_subclass.py",
+        "functions/_ufunc.py", "functions/_ufunc_methods.py",
     )}
 )  # fmt: skip
 # functions of other files, each of which is one operation of NumPy's
@@ -298,7 +299,10 @@ def _called_by_user() -> bool:
     frame: Any = sys._getframe(2)
     while frame is not None and (frame.f_code.co_filename in _FRONTS or frame.f_code in DIRECT):
         frame = frame.f_back
-    return frame is not None and not frame.f_code.co_filename.startswith(_LIBRARIES)
+    if frame is None:
+        return False
+    file = frame.f_code.co_filename
+    return not file.startswith(_LIBRARIES) or file.startswith(_TESTING)
 
 
 def tell() -> int:

@@ -320,3 +320,32 @@ def test_settings_ask_for_checks() -> None:
             warnings.simplefilter("error")
             X / 0.0
     assert local.recorder.backend is RECORD
+
+
+WARNED = """
+np.log(x, where=True)
+np.log(x, None)
+np.log(x, None, where=True, order="C")
+np.divide(x, 0, None)
+np.divmod(x, 0, None, None)
+np.emath.log(x)
+np.emath.log2(x)
+np.emath.log10(0)
+np.emath.logn(2, x)
+np.emath.power(x, -1)
+np.testing.assert_warns(RuntimeWarning, np.log, x)
+np.testing.assert_warns(RuntimeWarning, lambda: x / 0)
+"""
+
+
+@pytest.mark.parametrize("row", WARNED.strip().splitlines())
+@pytest.mark.filterwarnings("ignore:NumPy warning suppression")
+def test_what_is_called_is_told_of(row: str) -> None:
+    def outcome(module: Any) -> Any:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", RuntimeWarning)
+            found = eval(row, {"np": module, "x": module.array([0.0, 1.0])})
+        return numpy.asarray(found).tolist(), sorted({str(w.message) for w in told})
+
+    be_eager()
+    assert repr(outcome(np)) == repr(outcome(numpy))

@@ -103,8 +103,12 @@ _OPTIONS = {"casting", "dtype", "order", "sig", "signature", "subok"}
 
 def with_options(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """What NumPy's ufunc gives of these operands and options, if NumPy runs it at once; else None.
-    Where results go, and where they do not, are no such options.
+    Where results go, and where they do not, are no such options, unless they say nothing.
     """
+    if options.get("where") is True:
+        options = {k: v for k, v in options.items() if k != "where"}
+    if "out" not in options and args[ufunc.nin :] == (None,) * ufunc.nout:
+        args = args[: ufunc.nin]
     if len(args) != ufunc.nin or not options.keys() <= _OPTIONS:
         return None
     if options.get("casting") == "unsafe" and any(map(np.iscomplexobj, args)):

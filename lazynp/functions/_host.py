@@ -188,8 +188,8 @@ def host_into(function: Callable[..., Any], *args: Any, out: Any, **kwargs: Any)
     """
     if out is None:
         return host_call(function, *args, **kwargs)
-    if not isinstance(out, Array):  # NumPy's, or an error
-        return function(*to_host(args), out=out, **to_host(kwargs))
+    if not isinstance(out, Array) or isinstance(out, Scalar):  # NumPy's, or an error
+        return function(*to_host(args), out=to_host(out), **to_host(kwargs))
     with write_on_host(out) as memory:
         function(*to_host(args), out=memory, **to_host(kwargs))
     return out
@@ -197,11 +197,15 @@ def host_into(function: Callable[..., Any], *args: Any, out: Any, **kwargs: Any)
 
 @contextmanager
 def write_on_host(array: Array) -> Iterator[np.ndarray[Any, Any]]:
-    """Yield a private copy of the value; it becomes the array's value at the end."""
+    """Yield a private copy of the value; it becomes the array's value at the end. Of an array that
+    must not be written, NumPy refuses it in its own words.
+    """
     memory = np.array(host_value(array._read()))
+    memory.flags.writeable = may = writeable(array)
     yield memory
-    with write_lock:
-        array._write(from_host(memory, copy=False))
+    if may:
+        with write_lock:
+            array._write(from_host(memory, copy=False))
 
 
 def mirrored(module: Any, names: Iterable[str]) -> dict[str, Any]:

@@ -222,3 +222,48 @@ def test_a_median_may_not_sort_within_an_array_that_is_read_only() -> None:
     x.setflags(write=False)
     with pytest.raises(ValueError, match="read-only"):
         lazynp.ma.median(x, overwrite_input=True)
+
+
+INTO = """
+np.round(x, 1, out=v) | x.round(1, out=v) | np.take(x, [0, 1, 2], out=v) | np.dot(b, x, out=v)
+np.mean(b, axis=0, out=v) | np.compress([True] * 3, x, out=v) | np.choose([0, 0, 0], [x], out=v)
+np.einsum("i->i", x, out=v) | np.median(b, axis=0, out=v) | np.percentile(b, 50, axis=0, out=v)
+np.nanmax(b, axis=0, out=v) | np.sum(b, axis=0, out=v) | np.add(x, x, out=v) | v.fill(x[0])
+np.maximum.reduce(b, axis=0, out=v) | np.cumsum(x, out=v) | np.clip(x, x[0], x[1], out=v)
+np.copyto(v, x) | np.putmask(v, [True] * 3, x) | np.place(v, [True] * 3, x) | np.put(v, [0], x[1:])
+np.max(b, axis=0, out=v) | np.where([True] * 3, x, v) | np.fill_diagonal(w, x[0]) | v.sort()
+np.stack([x, x, x], out=w) | np.trace(np.array([b, b, b]), out=v) | np.nancumsum(x, out=v)
+"""
+
+
+@pytest.mark.parametrize("kind", ["g", "O", "M8[D]", "m8[s]", ">f8"])
+@pytest.mark.parametrize(
+    "call", [c.strip() for row in INTO.split("\n") for c in row.split("|") if c]
+)
+@pytest.mark.filterwarnings("ignore:Mean of empty slice")
+def test_what_is_read_only_stays_as_it_is(call: str, kind: str) -> None:
+    def outcome(np: Any) -> Any:
+        b = (np.arange(9).reshape(3, 3) + 1).astype(kind)
+        v, w = b[0] * 1 if kind[0] in "gO>" else b[0].copy(), b.copy()
+        before = v.tolist(), w.tolist()
+        v.setflags(write=False)
+        w.setflags(write=False)
+        names = {"np": np, "b": b, "x": b[1].copy(), "v": v, "w": w}
+        try:
+            exec(call, names)
+        except (TypeError, ValueError) as error:
+            found = isinstance(error, TypeError)
+        else:
+            found = None
+        return found, (v.tolist(), w.tolist()) == before
+
+    assert outcome(lazynp) == outcome(numpy)
+
+
+def test_a_scalar_is_no_output() -> None:
+    for np in (numpy, lazynp):
+        x = np.arange(3.0).astype(">f8")
+        with pytest.raises(TypeError):
+            np.dot(x, x, out=x[0])
+        with pytest.raises(TypeError):
+            np.median(x, out=x[0])

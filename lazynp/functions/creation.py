@@ -474,13 +474,16 @@ def frombuffer(
     array in it, as others may see it: processes, files, C code. Of bytes, a read-only copy.
     """
     check_like(like)
-    found = np.frombuffer(to_host(buffer), dtype_argument(dtype), count, offset)
-    if isinstance(buffer, NDArray):
+    given = buffer if type(buffer) in (bytes, bytearray, memoryview) else to_host(buffer)
+    found = np.frombuffer(given, dtype if dtype is None else dtype_argument(dtype), count, offset)
+    if given is not buffer and isinstance(buffer, NDArray):
         cls: Any = NDArray
         return cls(found.shape, found.dtype, buffer, offset)
     if found.flags.writeable:
         return found
-    out = new_array(from_host(found))
+    # memory as aligned as programs want it takes longer to get than a few numbers to copy
+    few = found.nbytes < 4096
+    out = new_array(from_host(found.copy() if few else found, copy=not few))
     out._flags = {"readonly": True}
     return out
 

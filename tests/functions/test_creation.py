@@ -704,3 +704,21 @@ def test_arrays_in_arrays_of_objects_are_themselves(program: str, eager: bool) -
         assert made[0] is x
     made[0][0] = 5.0
     assert x.tolist() == [5.0, 1.0]
+
+
+@pytest.mark.parametrize("count", [3, 700])
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_numbers_in_bytes(kind: Any, count: int) -> None:
+    """Of memory that can be written, the array shows it; of bytes, it is a copy, read-only."""
+    for dtype in (None, "<i4", ">i4", "u1", "M8[s]", "S4", "i4,f4"):
+        memory = [kind(bytes(range(8 * 3)) * (count // 3)) for _ in range(2)]
+        wanted, found = np.frombuffer(memory[0], dtype), lazynp.frombuffer(memory[1], dtype)
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        assert found.tolist() == wanted.tolist()
+        assert found.flags.writeable is wanted.flags.writeable
+        copied = found.copy()
+        copied[0] = copied[1]
+        assert found.tolist() == wanted.tolist()
+        if not found.flags.writeable:
+            with pytest.raises(ValueError, match="read-only"):
+                found[0] = found[1]

@@ -396,6 +396,19 @@ def test_like_is_where_its_model_is() -> None:
 
 
 @on_eight
+def test_like_one_of_many_examples() -> None:
+    """How the examples are split says nothing of an array like one of them."""
+    rows = np.NamedSharding(np.make_mesh((8,), ("x",)), np.PartitionSpec("x"))
+    for shape in ((8, 3), (8, 8), (16, 8)):
+        x = numpy.arange(float(numpy.prod(shape))).reshape(shape)
+        placed = np.device_put(x, rows)
+        for like in (np.zeros_like, np.ones_like, np.empty_like):
+            got = np.vmap(lambda row, like=like: like(row) + row)(placed)
+            numpy.testing.assert_array_equal(got, x + (like is np.ones_like))
+            assert got.sharding.is_equivalent_to(rows, 2)
+
+
+@on_eight
 def test_the_default_device_is_a_setting_and_a_block() -> None:
     assert np.default_device() == "cpu"
     with np.default_device("cpu:3"):

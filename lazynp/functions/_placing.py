@@ -59,9 +59,11 @@ def placed(
 
 
 def _like(x: Array, out: Any) -> Target:
-    """Where an array like x is made: split like it, if it has the same shape."""
+    """Where an array like x is made: split like it, if it has the same shape. Behind a block, or
+    one of many examples, lies an array of another shape, whose parts are not the block's.
+    """
     placed = placed_behind(x)
-    if placed is None or placed.place.mesh is None or out.shape != x.shape:
+    if placed is None or placed.place.mesh is None or {out.shape, placed.aval.shape} != {x.shape}:
         return Target(*where(x))
     return Target(placed.place, placed.committed, placed.sharding())
 

@@ -83,6 +83,10 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     ),
     "Python's loops": (mapped(halves, P("x"), P("x")), _by_blocks(lambda b, _: _halved(b))),
     "blocks": (mapped(lambda a: a * 2, P("x", "y"), P("x", "y")), A * 2),
+    "like a block": (
+        mapped(lambda a: a + np.ones_like(a) + np.zeros_like(a[:1]), P("x"), P("x")),
+        A + 1,
+    ),
     "axis_index": (
         mapped(lambda a: a + np.axis_index("x"), P("x", "y"), P("x", "y")),
         A + numpy.arange(8)[:, None] // 2,
@@ -132,10 +136,10 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     ),
 } if np.device_count() == 8 else {}  # fmt: skip
 NAMES = """
-blocks; axis_index; axis_index of two; axis_size; psum; pmean; pmax; pmin; all_gather;
-all_gather axis; all_gather tiled; all_gather of two; psum_scatter; psum_scatter untiled; ppermute;
-all_to_all; writes; writes to what all have; loop; trust; product; decorator; Python's branches;
-Python's loops
+blocks; like a block; axis_index; axis_index of two; axis_size; psum; pmean; pmax; pmin;
+all_gather; all_gather axis; all_gather tiled; all_gather of two; psum_scatter;
+psum_scatter untiled; ppermute; all_to_all; writes; writes to what all have; loop; trust; product;
+decorator; Python's branches; Python's loops
 """.split(";")
 
 

@@ -45,7 +45,7 @@ def initialize(
 
     coordinator_address: host:port, the same in all; process 0 starts the service there if nobody
     answers. What is not given is read from LAZYNP_COORDINATOR, LAZYNP_NUM_PROCESSES,
-    LAZYNP_PROCESS_ID, else from SLURM's or Open MPI's variables. In seconds, else from
+    LAZYNP_PROCESS_ID, else from Open MPI's or SLURM's variables. In seconds, else from
     LAZYNP_INITIALIZATION_TIMEOUT, ...: how long the others are awaited at the beginning (60); after
     which silence a process counts as lost (10); how long an operation of several processes waits
     for one that does not come (300).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -207,6 +208,35 @@ def test_the_environment_says_the_place(monkeypatch: pytest.MonkeyPatch) -> None
         said_place()
 
 
+SLURM = {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "1", "SLURM_PROCID": "0", "SLURM_JOB_NODELIST": "n1"}
+OPEN_MPI = {"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "2"}
+URI = "OMPI_MCA_orte_hnp_uri"
+NAMED = {"PMIX_NAMESPACE": "prterun-host-77@1"}  # the job, of Open MPI 5: it sets no URI
+
+
+@pytest.mark.parametrize(
+    ("variables", "place"),
+    [
+        (SLURM | {"SLURM_STEP_ID": "2"}, ("n1:61569", 1, 0)),
+        # mpirun within a job of SLURM's: this is one task to SLURM
+        (SLURM | OPEN_MPI | {URI: "8192.0;tcp://10.0.0.1:34"}, ("10.0.0.1:61442", 4, 2)),
+        (SLURM | OPEN_MPI | NAMED, ("n1:61447", 4, 2)),
+        (OPEN_MPI | {URI: "8192.0;tcp6://[fe80::b,2620:1::2]:34"}, ("[fe80::b]:61442", 4, 2)),
+        (OPEN_MPI | NAMED | {"OMPI_COMM_WORLD_LOCAL_SIZE": "4"}, ("127.0.0.1:65031", 4, 2)),
+        (OPEN_MPI | NAMED | {"OMPI_COMM_WORLD_LOCAL_SIZE": "2"}, (None, 4, 2)),
+    ],
+)
+def test_places_that_open_mpi_and_slurm_say(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], place: Any
+) -> None:
+    for name in list(os.environ):
+        if name.startswith(("LAZYNP_", "SLURM_", "OMPI_", "PMIX_")):
+            monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert said_place() == place
+
+
 def _job_with_a_free_port() -> int:
     """The number of a job whose port nobody has."""
     for job in range(4096):
@@ -282,8 +312,11 @@ def test_what_slurm_leaves_out_is_asked_for() -> None:
 
 @pytest.mark.parametrize(
     ("nodes", "first"),
-    [("a", "a"), ("a,b", "a"), ("n[1-3]", "n1"), ("n[007,9]-x,m", "n007-x"), ("h.org,i", "h.org")],
-)
+    [
+        ("a", "a"), ("a,b", "a"), ("n[1-3]", "n1"), ("n[007,9]-x,m", "n007-x"),
+        ("h.org,i", "h.org"), ("r[0-1]n[03,5],m", "r0n03"), ("a-[2]b[4-5]c,d[1]", "a-2b4c"),
+    ],
+)  # fmt: skip
 def test_hosts_of_slurm(nodes: str, first: str) -> None:
     assert first_host(nodes) == first
 

@@ -58,6 +58,8 @@ What differs from a program for the CPU:
   the factors to 10 bits there (TF32);
 - where several values are stored to one element (`a[[0, 0]] = [1, 2]`), the last one wins, as in
   NumPy: the program looks for the last writer first, because a GPU writes in any order;
+- convolutions of integers, and of more than three dimensions, are sums of products; those of
+  complex numbers are four of their parts: cuDNN has neither;
 - `cumsum` and its like take a number of steps that grows with the logarithm of the length, and so
   add in another order than NumPy;
 - no value is held between stages, and no read stands in a conditional: both serve XLA's compiler
@@ -147,7 +149,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "pallas_call_linear": [(np.grad(lambda x: _CALL(x).sum()), (numpy.arange(32.0),))],
     "scan": [(lambda v: np.scan(lambda c, x: (c + x, c * x), 0.0, v), (V,))],
     "while": [(lambda v: np.while_loop(lambda x: x.sum() < 9, lambda x: x * 2, v), (V,))],
-    "convolution": [(lambda v, w: np.convolve(v, w), (V, W))],
+    "convolution": [(np.convolve, (x, x)) for x in (V, PLACES, V + 0j, C)],
     "dot_general": [(np.matmul, (M, M)), (np.matmul, (M.astype("f4"), M.astype("f4"))),
                     (np.matmul, (M.astype("i8"), M.astype("i8")))],
     "cholesky": [(np.linalg.cholesky, (M,))],

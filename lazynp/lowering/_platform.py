@@ -21,6 +21,7 @@ class Platform:
     compiler, for which values are held (`_holds`) and reads set apart (`_reads`). Elsewhere a
     conditional waits for the device, which costs more than the copy that it saves.
     kernels: the dialect of modules that kernels are launched as, "triton" or "mosaic"; "" if none.
+    convolves: the dtypes whose convolutions it has, in up to three dimensions; all if it is empty.
     exact_products: products of float32 matrices must ask for float32, or are rounded to less.
     """
 
@@ -29,10 +30,11 @@ class Platform:
     exact_products: bool
     solvers: Any
     kernels: str = ""
+    convolves: str = ""
 
 
 CPU = Platform("cpu", True, False, Lapack())
-CUDA = Platform("cuda", False, True, Cusolver(), kernels="triton")
+CUDA = Platform("cuda", False, True, Cusolver(), kernels="triton", convolves="fd")
 TPU = Platform("tpu", False, True, NoSolvers("TPU"), kernels="mosaic")
 
 _PLATFORMS = {p.name: p for p in (CPU, CUDA, TPU)}

@@ -22,11 +22,12 @@ from lazynp._primitive import Primitive, Undefined
 from lazynp._sizes import largest
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives._axes import of_one_dtype
+from lazynp.primitives._index_arrays import take
 
 Sizes = tuple[int, ...]
 Padding = tuple[tuple[int, int], ...]
 
-_FLOAT32, _FLOAT64 = np.dtype("f4"), np.dtype("f8")
+_FLOAT32, _FLOAT64, _INT64 = np.dtype("f4"), np.dtype("f8"), np.dtype("i8")
 # channels: with so few, the library's float32 takes up to 20 times as long as a plain float64 loop
 _FEW = 16
 
@@ -146,14 +147,69 @@ def _lower(
         wide = _FLOAT32
     if b.platform.host and wide == _FLOAT32 and kernel.aval.shape[0] * kernel.aval.shape[1] < _FEW:
         wide = _FLOAT64
-    x, kernel = b.convert(x, wide), b.convert(kernel, wide)
-    y = b.convolution(
-        x, kernel, strides=strides, padding=padding, lhs_dilation=dilation,
-        rhs_dilation=kernel_dilation, feature_groups=groups,
+    y = _of_parts(
+        b, b.convert(x, wide), b.convert(kernel, wide), strides=strides, padding=padding,
+        lhs_dilation=dilation, rhs_dilation=kernel_dilation, feature_groups=groups,
     )  # fmt: skip
     if dtype.kind == "b":
         return b.compare(y, b.constant(0.0, wide, out.shape), "NE")
     return b.convert(y, dtype)
+
+
+def _of_parts(b: Any, x: Any, kernel: Any, **params: Any) -> Any:
+    """A convolution by those that the platform has: of complex numbers by their parts, as a product
+    of two is computed.
+    """
+    own, dtype = b.platform.convolves, x.aval.dtype
+    if dtype.kind == "c" and own:
+        x_re, x_im, k_re, k_im = b.real(x), b.imag(x), b.real(kernel), b.imag(kernel)
+        each = [(x_re, k_re), (x_im, k_im), (x_re, k_im), (x_im, k_re)]
+        products = [_of_parts(b, u, v, **params) for u, v in each]
+        return b.complex(
+            b.binary("stablehlo.subtract", *products[:2]), b.binary("stablehlo.add", *products[2:])
+        )
+    if own and (dtype.char not in own or x.aval.ndim > 5):
+        return _by_sums(b, x, kernel, **params)
+    return b.convolution(x, kernel, **params)
+
+
+def _by_sums(
+    b: Any, x: Any, kernel: Any, *, strides: Sizes, padding: Padding, lhs_dilation: Sizes,
+    rhs_dilation: Sizes, feature_groups: int,
+) -> Any:  # fmt: skip
+    """The definition: windows times kernel, added up. XLA makes one loop of it, in which the
+    windows are read where they lie.
+    """
+    n, (batch, channels), dtype = x.aval.ndim - 2, x.aval.shape[:2], x.aval.dtype
+    outs, window = kernel.aval.shape[0], kernel.aval.shape[2:]
+    low, high = zip(*padding, strict=True)
+    gaps = [d - 1 for d in lhs_dilation]
+    x = b.pad(x, b.constant(0, dtype), (0, 0, *low), (0, 0, *high), (0, 0, *gaps))
+    space = []
+    for s, k, e in list(zip(strides, window, rhs_dilation, strict=True))[::-1]:
+        count = _windows(x.aval.shape[-1], _spread(k, e), s)
+        first, more = (
+            b.binary("stablehlo.multiply", b.iota((count, k), axis, _INT64), step)
+            for axis, step in enumerate(b.constant(m, _INT64, (count, k)) for m in (s, e))
+        )
+        places = b.binary("stablehlo.add", first, more)
+        x = take.lower(b, x, places, axes=(x.aval.ndim - 1,))  # its two axes come first
+        space.insert(0, count)
+    groups, ins = feature_groups, channels // feature_groups
+    x = b.reshape(x, (*x.aval.shape[: 2 * n], batch, groups, ins))
+    order = (2 * n, 2 * n + 1, *range(0, 2 * n, 2), 2 * n + 2, *range(1, 2 * n, 2))
+    x = b.transpose(x, order)
+    kernel = b.reshape(kernel, (groups, outs // groups, ins, *window))
+    whole = (batch, groups, outs // groups, *space, ins, *window)
+    summed = tuple(range(3 + n, 4 + 2 * n))
+    x = b.broadcast_in_dim(x, whole, (0, 1, *range(3, 4 + 2 * n)))
+    kernel = b.broadcast_in_dim(kernel, whole, (1, 2, *summed))
+    terms, add = b.binary("stablehlo.multiply", x, kernel), "stablehlo.add"
+    (y,) = b.reduce(
+        [terms], [b.constant(0, dtype)], summed,
+        lambda b, accs, elems: [b.binary(add, *accs, *elems)], name=add,
+    )  # fmt: skip
+    return b.reshape(y, (batch, outs, *space))
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:

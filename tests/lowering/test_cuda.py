@@ -111,6 +111,16 @@ def test_products_are_not_rounded_to_tf32(dtype: str, exact: bool) -> None:
         assert "precision HIGHEST" in text
 
 
+@pytest.mark.parametrize("dtype", ["i8", "u1", "c8", "c16", "f2", "f8", "?"])
+def test_convolutions_are_those_of_cudnn(dtype: str) -> None:
+    """XLA hands each of them to it, and fails to compile those that it lacks."""
+    x = numpy.ones(9, dtype)
+    text = np.jit(np.convolve).lower(x, x[:4]).as_text(platform="cuda")
+    convolutions = re.findall(r'"stablehlo.convolution".*-> tensor<1x1x12x(.*)>', text)
+    want = {"i8": [], "u1": [], "c8": ["f32"] * 4, "c16": ["f64"] * 4, "f8": ["f64"]}
+    assert convolutions == want.get(dtype, ["f32"])
+
+
 def test_no_measure_for_the_cpu_compiler() -> None:
     def stencil(u: Any) -> Any:
         for _ in range(6):

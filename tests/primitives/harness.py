@@ -68,11 +68,13 @@ def run_lowered(prim: Any, *args: Any, **params: Any) -> tuple[Array, ...]:
     return tuple(lowering.host(b) for b in executable.run(buffers))
 
 
-def elsewhere(prim: Any) -> Any:
-    """The primitive as lowered for a device other than the host, with the host's solvers."""
+def elsewhere(prim: Any, **platform: Any) -> Any:
+    """The primitive as lowered for a device other than the host, with the host's solvers. platform:
+    what else is different there.
+    """
 
     def lower(b: Any, *values: Any, **params: Any) -> Any:
-        before, b.platform = b.platform, replace(b.platform, host=False)
+        before, b.platform = b.platform, replace(b.platform, host=False, **platform)
         out = prim.lower(b, *values, **params)
         b.platform = before
         return out

@@ -10,7 +10,7 @@ import pytest
 
 from lazynp._avals import DEVICE_DTYPES, aval_of
 from lazynp.primitives.convolution import convolution
-from tests.primitives.harness import run_lowered
+from tests.primitives.harness import elsewhere, run_lowered
 from tests.primitives.rules import check_batch, check_jvp, check_transpose
 
 # shape of x, of the kernel; strides, padding, dilation, kernel_dilation, groups
@@ -22,6 +22,8 @@ CASES: dict[str, tuple[Any, ...]] = {
     "groups": ((2, 6, 7), (4, 3, 3), (2,), ((1, 1),), (1,), (1,), 2),
     "cut": ((1, 1, 9), (1, 1, 2), (1,), ((-2, -1),), (1,), (1,), 1),
     "volume": ((1, 2, 3, 4, 3), (2, 2, 2, 2, 2), (1, 1, 1), ((0, 1),) * 3, (1, 1, 1), (1, 1, 1), 1),
+    "four dimensions": ((2, 1, 3, 2, 3, 2), (1, 1, 2, 1, 2, 2), (1, 2, 1, 1),
+                        ((0, 1), (1, 0), (0, 0), (0, 0)), (1, 1, 2, 1), (1, 1, 1, 1), 1),
     "nothing left": ((1, 1, 2), (1, 1, 4), (1,), ((0, 0),), (1,), (1,), 1),
 }  # fmt: skip
 NAMES = ("strides", "padding", "dilation", "kernel_dilation", "groups")
@@ -69,13 +71,19 @@ def test_reference_is_the_definition(name: str) -> None:
     )
 
 
+# cuDNN has neither integers nor complex numbers
+OF_FLOATS = elsewhere(convolution, convolves="fd")
+
+
+@pytest.mark.parametrize("primitive", [convolution, OF_FLOATS], ids=["host", "cuDNN"])
 @pytest.mark.parametrize("name, dtype", [
     *((n, d) for n in CASES for d in ("f8", "i4")),
     *(("everything", d.str) for d in sorted(DEVICE_DTYPES, key=str)),
+    ("four dimensions", "f4"), ("groups", "c8"),
 ])  # fmt: skip
-def test_lowered(name: str, dtype: str) -> None:
+def test_lowered(name: str, dtype: str, primitive: Any) -> None:
     x, kernel, params = case(name, dtype)
-    (got,) = run_lowered(convolution, x, kernel, **params)
+    (got,) = run_lowered(primitive, x, kernel, **params)
     want = convolution.reference(x, kernel, **params)
     assert got.dtype == want.dtype == x.dtype and got.shape == want.shape
     if x.dtype.kind in "biu":

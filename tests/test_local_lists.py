@@ -190,7 +190,7 @@ def chains(x: Any) -> Any:
 
 
 def reduced(x: Any) -> Any:
-    s, t, b = [1] * 200, [0.5] * 100, [False] * 50
+    s, t, b = [1] * 60, [0.5] * 30, [False] * 20
     for i in range(x.shape[0]):
         s[int(x[i])] += i
         t[int(x[i])] -= float(x[i])

@@ -286,7 +286,9 @@ def test_row(row: str) -> None:
 @pytest.mark.parametrize("name", ["a", "x", "w", "f"])
 def test_method(method: str, name: str) -> None:
     axis = DATA[name].ndim - 1
-    for q in ("q", "0.3", "0.5", "1"):
+    # a number is an operand of one program; "q" has the others of these
+    compiled = lazynp.config.execution == "compiled"
+    for q in ("q", "0.3") if compiled else ("q", "0.3", "0.5", "1"):
         check(f"np.quantile({name}, {q}, axis={axis}, method={method!r})", DATA)
         check(f"np.nanquantile({name}, {q}, axis={axis}, method={method!r})", DATA)
 

@@ -44,7 +44,9 @@ def _close(got: Any, want: Any, tol: float = 1e-12) -> None:
 def test_powers(mode: str, power: Any, x: Any) -> None:
     """As the derivatives of exp(y log(x)), by the two operands in each order."""
     derive = MODES[mode]
-    for order in (1, 2, 3):
+    # LLVM takes half a minute for all the third derivatives of complex numbers
+    few = np.config.execution == "compiled" and isinstance(x, complex)
+    for order in (1, 2) if few else (1, 2, 3):
         for places in itertools.product((0, 1), repeat=order):
             f: Function = power
             g: Function = lambda x, y: np.exp(y * np.log(x))  # noqa: E731

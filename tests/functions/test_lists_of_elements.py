@@ -74,11 +74,12 @@ def outcome(np: Any, make: Any, apply: Any, dtypes: tuple[str, str]) -> Any:
     return None if found is None else (found.dtype, str(numpy.asarray(found).tolist())), x.tolist()
 
 
-@pytest.mark.parametrize(
-    "dtypes",
-    [("f8", "f4"), ("i4", "f8"), ("i8", "u1"), ("c16", "i8"), ("u1", "f4"), ("u8", "i8")],
-    ids=str,
-)
+PAIRS = [("f8", "f4"), ("i8", "u1"), ("c16", "i8"), ("i4", "f8"), ("u1", "f4"), ("u8", "i8")]
+# How NumPy promotes them is found out before a program is made of it: few pairs suffice there.
+_FEW = np.config.execution == "compiled"
+
+
+@pytest.mark.parametrize("dtypes", PAIRS[:3] if _FEW else PAIRS, ids=str)
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("of", LISTS)
 @pytest.mark.filterwarnings("ignore")

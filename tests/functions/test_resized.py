@@ -65,9 +65,11 @@ def test_derivatives(name: str) -> None:
     x, a = [np.array(x) for x in operands()]
     if name == "integers_become_floats":
         x = x * 1.0
-    want = grad(total(name), (0, 1))(x.copy(), a.copy())
+    with np.config(execution="reference"):  # what is right need not be compiled round by round
+        want = grad(total(name), (0, 1))(x.copy(), a.copy())
+        want = [numpy.asarray(w) for w in want]
     got = grad(jit(total(name)), (0, 1))(x.copy(), a.copy())
-    same(tuple(got), tuple(numpy.asarray(w) for w in want))
+    same(tuple(got), tuple(want))
 
 
 @pytest.mark.parametrize("name", TREES)

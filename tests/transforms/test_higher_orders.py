@@ -53,7 +53,9 @@ def test_powers(mode: str, power: Any, x: Any) -> None:
             for i in places:
                 f, g = derive(f, i), derive(g, i)
             for y in (0.0, 1.0, 2.0, -1.0, 0.5):
-                _close(f(x, y + 0 * x), g(x, y + 0 * x), 1e-11)
+                with np.config(execution="reference"):
+                    want = numpy.asarray(g(x, y + 0 * x))
+                _close(f(x, y + 0 * x), want, 1e-11)
 
 
 @pytest.mark.parametrize("execution", ["reference", "adaptive", "compiled"])

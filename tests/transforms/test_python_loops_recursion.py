@@ -125,3 +125,45 @@ def test_a_tree_of_branches_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(RecursionError, match="`tree` calls itself in branches .* 9 calls"):
         np.jit(tree, static_argnums=1)(np.array(1.0), 6)
     assert np.jit(tree, static_argnums=1, loops="unroll")(np.array(1.0), 4) == 20.0
+
+
+def knapsack(weights, values, k, room):
+    if k == len(weights):
+        return 0
+    best = knapsack(weights, values, k + 1, room)
+    if weights[k] <= room:
+        best = max(best, values[k] + knapsack(weights, values, k + 1, room - weights[k]))
+    return best
+
+
+def test_the_limit_counts_calls_that_are_not_nested_deeply(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are 2**n of them also where n is less than ten."""
+    monkeypatch.setattr(_recursion, "_CALLS", 20)
+    weights, values = numpy.array([3, 4, 2, 5, 1, 6, 2]), numpy.array([5, 4, 3, 8, 1, 7, 2])
+    ours, given = np.jit(knapsack), (np.array(weights), np.array(values))
+    with pytest.raises(RecursionError, match="`knapsack` calls itself in branches .* 20 calls"):
+        ours(*given, 0, 9)
+    fewer = [x[:4] for x in given]
+    assert ours(*fewer, 0, 9) == knapsack(weights[:4], values[:4], 0, 9)
+
+
+def halves(x):
+    if len(x) == 1:
+        return x[0]
+    middle = len(x) // 2
+    return halves(x[:middle]) * 0.5 + halves(x[middle:])
+
+
+def known_within(x, n):
+    total = 0.0
+    for k in range(n):
+        for _ in range(20):
+            if x[0] > k:
+                total += halves(x)
+    return total
+
+
+def test_a_recursion_that_is_known_has_no_limit_in_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_recursion, "_CALLS", 20)
+    x = numpy.arange(64.0) + 3
+    assert np.jit(known_within)(np.array(x), 30) == known_within(x, 30)

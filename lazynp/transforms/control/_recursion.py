@@ -13,11 +13,13 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from lazynp._positions import position
+from lazynp.transforms._stage import stage
 from lazynp.transforms.control._source import RUNTIME
 
-NESTED = 8  # staged bodies from which calls are looked at, and calls of a function by itself
+NESTED = 8  # calls of a function by itself
 _DEEP = 100  # staged bodies in which no function is found again and again
-_CALLS = 2000  # of functions that are running this deeply
+_BRANCHES = 3  # staged bodies in a function from which its calls of itself are counted
+_CALLS = 250  # of these; each takes 10 to 40 ms
 
 
 class TooLong(BaseException):
@@ -30,21 +32,23 @@ class TooDeep(TooLong):
 
 def check_depth(made: Any, session: Any) -> None:
     """Before a call of a rewritten function in a staged body."""
-    if session.depth < NESTED:
+    if session.depth < _BRANCHES:
         return
     code = getattr(getattr(made, "__func__", made), "__code__", None)
     places = _running(sys._getframe(1))
-    count = sum(c is code for c, _ in places)
-    if code is None or count < NESTED:
+    at = [k for k, (c, _) in enumerate(places) if c is code]
+    if code is None or not at:
         return
-    session.recursive += 1
-    if session.depth >= _DEEP:
-        raise TooDeep(_endless(places, code, count))
+    if session.depth >= _DEEP and len(at) >= NESTED:
+        raise TooDeep(_endless(places, code, len(at)))
+    staged = sum(c is stage.__code__ for c, _ in places[: at[-1]])
+    session.recursive += staged >= _BRANCHES
     if session.recursive > _CALLS and session.mode == "auto":
         raise TooDeep(
             f"{_innermost(places)}: `{code.co_qualname}` calls itself in branches on traced "
-            f"values, both of which are traced: more than {_CALLS} calls. Write a loop, or call "
-            'it without jit, or trace it all the same with jit(..., loops="unroll")'
+            f"values, both of which are traced: more than {_CALLS} calls. Write a loop, with the "
+            "calls that are left in an array, or call it without jit, or trace it all the same "
+            'with jit(..., loops="unroll")'
         )
 
 

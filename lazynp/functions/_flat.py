@@ -60,6 +60,15 @@ class flatiter:
     def __len__(self) -> int:
         return self.base.size
 
+    def _elements(self) -> Any:
+        """For a loop over elements: the shape, and the element at an index. None if the loop
+        has begun, or a size has no value.
+        """
+        base, shape = self.base, self.base.shape
+        if self.index or is_derived(type(base)) or not all(type(n) is int for n in shape):
+            return None
+        return shape, lambda index: getitem(base, index)
+
     def __iter__(self) -> flatiter:
         return self
 

@@ -48,7 +48,7 @@ from lazynp.transforms.control._records import Record, closed, opened
 from lazynp.transforms.control._recursion import TooLong
 from lazynp.transforms.control._reductions import reduced, summed
 from lazynp.transforms.control._seeded import left_behind
-from lazynp.transforms.control._sequences import sequence
+from lazynp.transforms.control._sequences import elements, sequence
 from lazynp.transforms.control._sharing import refuse_merged, same
 from lazynp.transforms.control._source import (
     Door,
@@ -78,8 +78,8 @@ class _Operators:
 
 for _function in (
     absent, and_, arithmetic, assert_, augmented, branch, call, call_or_none, catches, catching,
-    caught, chain, changed, choose, counted, cut, depth, equals, for_, fresh, is_sequence, item,
-    load, message, modular,
+    caught, chain, changed, choose, counted, cut, depth, elements, equals, for_, fresh, is_sequence,
+    item, load, message, modular,
     not_, or_, own, percent, present, raised, reduced, result, said, same, sequence, summed, surely,
     tested, text, unary, while_, within, written,
 ):  # fmt: skip

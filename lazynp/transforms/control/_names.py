@@ -206,8 +206,18 @@ def is_sequence(node: ast.AST) -> bool:
     """
     of = node.func if isinstance(node, ast.Call) and not node.keywords else None
     if isinstance(of, ast.Attribute):
-        return of.attr == "tolist" and not node.args  # type: ignore[attr-defined]
-    return isinstance(of, ast.Name) and of.id in ("range", "enumerate", "zip", "reversed")
+        return of.attr in _COMBINING or of.attr == "tolist" and not node.args  # type: ignore
+    return isinstance(of, ast.Name) and of.id in ("range", "enumerate", "zip", *_COMBINING)
+
+
+_COMBINING = ("reversed", "map", "product", "ndindex")
+
+
+def walks_elements(node: ast.AST) -> bool:
+    """`x.flat`, `np.ndenumerate(x)`"""
+    of = node.func if isinstance(node, ast.Call) else None
+    name = getattr(of, "attr", None) or getattr(of, "id", None)
+    return isinstance(node, ast.Attribute) and node.attr == "flat" or name == "ndenumerate"
 
 
 def binds(*nodes: ast.AST) -> bool:

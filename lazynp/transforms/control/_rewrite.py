@@ -28,6 +28,7 @@ from lazynp.transforms.control._names import (
     is_sequence,
     names,
     returns,
+    walks_elements,
 )
 from lazynp.transforms.control._optional import is_fixed, is_none, may_pass_none, optional_names
 from lazynp.transforms.control._plainer import plainer, without_annotations
@@ -251,6 +252,8 @@ class _Function:
 
     def _iterable(self, e: Any) -> ast.expr:
         """Sequences that a loop may count by a traced number."""
+        if walks_elements(e):
+            return located(call("elements", self._expression(e)), e)
         if not is_sequence(e):
             return self._expression(e)
         made, of = copy.copy(e), e.func

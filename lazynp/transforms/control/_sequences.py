@@ -5,6 +5,8 @@ combinations.
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -135,9 +137,13 @@ def sequence(function: Any) -> Any:
     if type(of) is NDArray and of.ndim == 1 and undecided(of) and of.dtype.char in _LISTED:
         return functools.partial(_listed, of)
     try:
-        return _MADE.get(function) or operators[0].call(function)
+        found = _MADE.get(function)
     except TypeError:  # it cannot be hashed
-        return operators[0].call(function)
+        found = None
+    if found is not None:
+        return found
+    made = operators[0].call(function)  # of the user's, by such a name
+    return lambda *args: made(*[iter(x) if type(x) is Rounds else x for x in args])
 
 
 def _listed(x: Any) -> Rounds:
@@ -226,4 +232,54 @@ def _reversed(x: Any) -> Any:
     return given.reverse()
 
 
-_MADE: dict[Any, Any] = {range: _range, enumerate: _enumerate, zip: _zip, reversed: _reversed}
+def _map(function: Any, *xs: Any) -> Any:
+    given = _zip(*xs)
+    made = operators[0].call(function)
+    if type(given) is not Rounds:
+        return map(made, *xs)
+    return Rounds(0, 1, given.length, lambda k: made(*given.item(k)))
+
+
+def _product(*xs: Any) -> Any:
+    """`itertools.product`"""
+    given = [rounds_of(x) for x in xs]
+    lengths = [r.length for r in given if r]
+    if len(lengths) < max(len(xs), 2) or not all(type(n) is int for n in lengths):
+        return itertools.product(*xs)
+    items = [r.plain() for r in given if r]
+    count, shape = math.prod(lengths), tuple(lengths)
+    return Rounds(0, 1, count, lambda k: tuple([
+        item(i) for item, i in zip(items, indices(k, shape), strict=True)
+    ]))  # fmt: skip
+
+
+def _ndindex(*args: Any) -> Any:
+    given = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args
+    shape: tuple[Any, ...] = tuple(given)
+    if not all(type(n) is int and n >= 0 for n in shape):
+        return np.ndindex(*args)
+    return Rounds(0, 1, math.prod(shape), lambda k: indices(k, shape))
+
+
+def indices(k: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """The indices of the element with a number in C order, which may be traced."""
+    found: list[Any] = []
+    for n in reversed(shape[1:]):
+        k, last = k // n, k % n
+        found.append(last)
+    return (k, *found[::-1]) if shape else ()
+
+
+def elements(x: Any) -> Any:
+    """An iterator over elements, made for this loop, that says how many there are, and which."""
+    made = x._elements() if hasattr(type(x), "_elements") else None
+    if made is None:
+        return x
+    shape, item = made
+    return Rounds(0, 1, math.prod(shape), lambda k: item(indices(k, shape)))
+
+
+_MADE: dict[Any, Any] = {
+    range: _range, enumerate: _enumerate, zip: _zip, reversed: _reversed, map: _map,
+    itertools.product: _product, np.ndindex: _ndindex,
+}  # fmt: skip

@@ -351,7 +351,7 @@ def _remainder(x: Interval, y: Interval) -> Interval | None:
 
 
 def _right_shift(x: Interval, y: Interval) -> Interval | None:
-    if y[0] < 0 or y[1] > 31:
+    if y[0] < 0 or y[1] > 63:
         return None
     return _floor_divide(x, (1 << y[0], 1 << y[1]))
 

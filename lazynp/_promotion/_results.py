@@ -17,7 +17,7 @@ from lazynp.transforms.control import CannotStage, refuse_merged, refuse_unlaid,
 
 Path = tuple[Any, ...]
 _FIXED = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
-_KINDS = {"b": bool, "i": int, "f": float, "c": complex}
+_KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 _FEW = 8  # rows of one array that are results of their own
 _MANY = 64  # more of them take long to compile
 

@@ -123,6 +123,8 @@ def node_of(x: Any) -> Node:
         if type(value) is np.ndarray and not value.dtype.isnative:
             return in_native_order(new_array(operand))._read()
         return operand
+    if type(operand) is int and 1 << 63 <= operand < 1 << 64:
+        return leaf(np.uint64(operand))
     return leaf(SCALAR_DTYPES[type(operand)].type(operand))
 
 

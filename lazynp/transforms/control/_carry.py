@@ -410,10 +410,10 @@ class Carry:
             self.weak[n].append(a.weak and b.weak)
             if a.shape != b.shape:
                 raise OtherType(f"line {self.line}: `{n}` changes shape: {a.shape} and {b.shape}")
-            dtype = settles(a, b)
-            final = dtype or b.dtype
+            final = (dtype := settles(a, b)) or b.dtype
+            wide = self.joining and self.weak[n][-1] and final.kind == "u"
             why = mixed(getattr(self.cells[n], "of", v), a, b)
-            why = why or loses((x, a), (y, b), final, (False, dtype == a.dtype))
+            why = why or loses((x, a), (y, b), final, (wide, dtype == a.dtype))
             if why:
                 raise OtherType(f"line {self.line}: `{n}` {why}")
             if self.either.change((n, k), x, y, self.least):
@@ -428,7 +428,7 @@ class Carry:
             if self.orders.change(n, leaves, self.least, self.line):
                 raise Again
             return tree_unflatten(tree, leaves)
-        self.values[n] = Recast(start, wanted)
+        self.values[n] = Recast(start, wanted, self.weak[n])
         raise Again
 
     def _flagged(self, n: str, v: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._dataclass import dataclass
-from lazynp._dimensions import as_number, as_test
+from lazynp._dimensions import as_test
 from lazynp._recorder import local
 from lazynp._sizes import Test
 from lazynp._strides import in_order
@@ -97,6 +97,7 @@ from lazynp.transforms.control._state import (
     value_of,
     values_of,
 )
+from lazynp.transforms.control._wide import as_traced
 
 _INT = np.dtype(np.int64)
 _VALUE = ".value of an expression"
@@ -335,7 +336,7 @@ def _staged(
         for v in map(taken_apart, values):
             parts = [] if v is UNBOUND else tree_flatten(v)[0]
             places: list[Any] = []
-            for x in map(as_number, parts):
+            for x in map(as_traced, parts):
                 owner = x._owner() if type(x) is NDArray and x.ndim else x
                 before = owner if id(owner) in handles else None
                 nested = session.pick_of(x) is not None

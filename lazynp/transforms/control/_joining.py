@@ -15,7 +15,7 @@ from lazynp.primitives.checks import check_later
 from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control._state import session, user_line
 
-_ORDER, _WIDE = "biufc", np.dtype(np.int64)
+_ORDER, _WIDE, _LARGEST = "biufc", np.dtype(np.int64), np.dtype(np.uint64)
 _NUMBERS = {np.dtype(t): t.__name__ for t in (bool, int, float, complex)}
 
 
@@ -23,8 +23,15 @@ def common_dtype(a: Aval, b: Aval) -> np.dtype[Any]:
     """The dtype that holds the values of both; a Python number takes the other's."""
     if a.dtype == b.dtype:
         return a.dtype
+    if are_wide(a, b):
+        return _LARGEST
     given = [x.dtype.type(0).item() if x.weak else x.dtype for x in (a, b)]
     return np.result_type(*given) if a.weak is not b.weak else np.result_type(a.dtype, b.dtype)
+
+
+def are_wide(a: Aval, b: Aval) -> bool:
+    """Whether both are ints of Python's, of int64 and of uint64 (`_wide`)."""
+    return a.weak and b.weak and {a.dtype, b.dtype} == {_WIDE, _LARGEST}
 
 
 def _lossy(x: Any, a: Aval, dtype: np.dtype[Any], checks: bool = False) -> str:

@@ -31,6 +31,14 @@ from lazynp.transforms.control._state import (
     session,
     undecided,
 )
+from lazynp.transforms.control._wide import (
+    BITWISE,
+    is_wide,
+    low_bits,
+    narrowed,
+    needs_wide,
+    of_wide,
+)
 
 _WORK = 20_000  # equations that are evaluated at most, to know what a loop left in a variable
 
@@ -43,7 +51,7 @@ def python_number(result: Any, start: Any) -> Any:
         return result
     node = result._read()
     aval = aval_of_node(node)
-    wanted = {"b": bool, "i": int, "f": float}.get(aval.dtype.kind)
+    wanted = {"b": bool, "i": int, "u": int, "f": float}.get(aval.dtype.kind)
     if node[OP] is not None and node[OP].primitive.name == "convert":  # to a number of Python's
         node = node[ARGS][0]
     if wanted is None or node[OP] is None or node[OP].primitive.name != "project":
@@ -131,12 +139,13 @@ def _value(operand: Any, aval: Any) -> Any:
 _PLAIN = {
     "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Pow": operator.pow,
     "LShift": operator.lshift, "Div": operator.truediv, "FloorDiv": operator.floordiv,
-    "Mod": operator.mod,
+    "Mod": operator.mod, **BITWISE,
 }  # fmt: skip
 _IN_PLACE = {
     "Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "Pow": operator.ipow,
     "LShift": operator.ilshift, "Div": operator.itruediv, "FloorDiv": operator.ifloordiv,
-    "Mod": operator.imod,
+    "Mod": operator.imod, "BitAnd": operator.iand, "BitOr": operator.ior, "BitXor": operator.ixor,
+    "RShift": operator.irshift,
 }  # fmt: skip
 _UNARY = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _DIVISIONS = {"Div", "FloorDiv", "Mod"}
@@ -148,20 +157,24 @@ def arithmetic(name: str, a: Any, b: Any, line: int, wraps: bool = False) -> Any
     """`a + b` and the like. wraps: only the low bits of ints count (`_modular`)."""
     if _are_numbers(a, b):
         a, b = _counted(a), _counted(b)
-        if wraps and is_int(a) and is_int(b):
-            return _PLAIN[name](_wrapped(a), _wrapped(b))
+        ints = is_int(a) and is_int(b)
+        if wraps and ints:
+            return _PLAIN[name](low_bits(a), low_bits(b))
         if session.depth:
             _check_failures(name, a, b, line)
-        if name not in _DIVISIONS and is_int(a) and is_int(b):
+        if ints and needs_wide(name, a, b):
+            return of_wide(name, a, b, line)
+        if name not in _DIVISIONS and name not in BITWISE and ints:
             return _checked(name, a, b, line)
         if session.depth and session.strict is not None:
             if name in _DIVISIONS or name == "Pow":
                 a, b = _guarded(name, a), _guarded(name, b)
             return _pythons(_PLAIN[name](a, b))
-    elif session.picks and name != "Div" and (may_wrap(a) or may_wrap(b)):
+    elif session.picks and name != "Div" and name not in BITWISE and (may_wrap(a) or may_wrap(b)):
         out = of_either(_PLAIN[name], a, b, name in ("Pow", "LShift"))
         if out is not None:
             return out
+    a, b = _beside(a, b, line), _beside(b, a, line)
     if name == "Mod" and type(a) is str:
         if (told := by_percent(a, b)) is not None:
             return told
@@ -170,13 +183,17 @@ def arithmetic(name: str, a: Any, b: Any, line: int, wraps: bool = False) -> Any
     return fresh(out) if type(out) is list and {type(a), type(b)} <= _OF_LISTS else out
 
 
-def _wrapped(x: Any) -> Any:
-    """The int of 64 bits with the low bits of this one."""
-    return x if isinstance(x, Array) else (x + _LARGE) % (2 * _LARGE) - _LARGE
+def _beside(x: Any, other: Any, line: int) -> Any:
+    """A wide int beside an integer of NumPy's: one of int64, unless both are unsigned."""
+    if not undecided(x) or not is_wide(x) or getattr(other, "dtype", np.dtype(float)).kind != "i":
+        return x
+    return narrowed(x, line)
 
 
-def unary(name: str, x: Any) -> Any:
+def unary(name: str, x: Any, wraps: bool = False) -> Any:
     """`-x` and the like."""
+    if undecided(x) and is_wide(x) and name != "UAdd":
+        x = low_bits(x) if wraps else narrowed(x, 0)
     if name == "USub" and session.picks and may_wrap(x):
         return arithmetic("Sub", 0, x, 0)
     return _UNARY[name](_counted(x) if undecided(x) and _is_number(x) else x)
@@ -258,7 +275,7 @@ def is_int(x: Any) -> bool:
     if not isinstance(x, Array):
         return False
     aval = aval_of_node(x._read())
-    return aval.weak and not aval.shape and aval.dtype.kind == "i"
+    return aval.weak and not aval.shape and (aval.dtype.kind == "i" or aval.dtype == np.uint64)
 
 
 def _checked(name: str, a: Any, b: Any, line: int) -> Any:

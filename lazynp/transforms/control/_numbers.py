@@ -79,10 +79,10 @@ def _whole(x: Any, what: str) -> Any:
         check_later(elementwise.not_equal(x, x), ValueError, "cannot convert float NaN to integer")
         large = elementwise.greater_equal(elementwise.absolute(x), 2.0**63)
         check_later(large, OverflowError, f"{what}: a number of more than 64 bits")
-    elif x.dtype == np.uint64:
+    elif x.dtype == np.uint64 and not _is_pythons(x):
         large = elementwise.greater_equal(x, np.uint64(2**63))
         check_later(large, OverflowError, f"{what}: a number of more than 64 bits")
-    return pythons(x, _INT)
+    return pythons(x, x.dtype if x.dtype == np.uint64 and _is_pythons(x) else _INT)
 
 
 def _len(*args: Any) -> Any:

@@ -36,6 +36,7 @@ from lazynp.transforms.control._raising import Raising
 from lazynp.transforms.control._reductions import Reductions
 from lazynp.transforms.control._state import VALUE
 from lazynp.transforms.control._trees import constant, copied, located, stored
+from lazynp.transforms.control._wide import BITWISE
 
 _REFUSED = (
     ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.AsyncFor, ast.AsyncWith,
@@ -322,7 +323,8 @@ class _Expressions(Texts):
             return self._call(node, "not_", node.operand)
         if isinstance(node.operand, ast.Constant):
             return node
-        return self._call(node, "unary", ast.Constant(type(node.op).__name__), node.operand)
+        kind = type(node.op).__name__
+        return self._call(node, "unary", ast.Constant(kind), node.operand, *wraps(node))
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         if binds(node.body, node.orelse):
@@ -445,14 +447,12 @@ class _Expressions(Texts):
         if getattr(node, "of_sum", False):
             return self._call(node, "summed", node.left, node.right)
         growing = kind in _GROWING and not (is_float(node.left) or is_float(node.right))
+        of, more = ast.Constant(kind), (ast.Constant(node.lineno), *wraps(node))
         if modular:
-            given = ast.Constant(kind), node.right, of_wraps(node.left), ast.Constant(node.lineno)
-            return self._call(node, "modular", *given)
+            return self._call(node, "modular", of, node.right, of_wraps(node.left), *more)
         if not growing and kind not in _DIVIDING:
             return node
-        line, more = ast.Constant(node.lineno), wraps(node)
-        given = ast.Constant(kind), node.left, node.right, line
-        return self._call(node, "arithmetic", *given, *more)
+        return self._call(node, "arithmetic", of, node.left, node.right, *more)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         mark_message(node.exc)
@@ -497,4 +497,4 @@ class _Expressions(Texts):
 
 
 _GROWING = {"Add", "Sub", "Mult", "Pow", "LShift"}  # may make ints large
-_DIVIDING = {"Div", "FloorDiv", "Mod", "Pow"}  # NumPy's and Python's numbers fail differently
+_DIVIDING = {"Div", "FloorDiv", "Mod", "Pow", *BITWISE}  # NumPy's numbers and Python's differ

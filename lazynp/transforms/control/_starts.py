@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import NDArray, new_array
+from lazynp._array import NDArray, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
-from lazynp._dimensions import as_number
 from lazynp._extents import surely
 from lazynp._sizes import is_size, sized
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._stack import argument_node, zeros
-from lazynp.transforms.control._state import Maybe, numeric
+from lazynp.transforms.control._joining import check_narrowed
+from lazynp.transforms.control._state import Maybe, numeric, user_line
+from lazynp.transforms.control._wide import as_traced
 
 
 class Blank:
@@ -27,8 +29,11 @@ class Blank:
 class Recast:
     """A variable whose type the body has found. It is converted outside of the body's trace."""
 
-    def __init__(self, value: Any, dtypes: list[np.dtype[Any] | None]) -> None:
-        self.value, self.dtypes = value, dtypes
+    def __init__(
+        self, value: Any, dtypes: list[np.dtype[Any] | None], weak: Sequence[bool]
+    ) -> None:
+        """weak: which stay numbers of Python's."""
+        self.value, self.dtypes, self.weak = value, dtypes, weak
 
 
 class Enlarged:
@@ -53,9 +58,11 @@ class Numbered:
 
 
 def numbered(v: Any) -> Any:
-    """The value with numbers in place of sizes."""
+    """The value with numbers in place of sizes, and of what int64 does not hold."""
     leaves, tree = tree_flatten(v)
-    return tree_unflatten(tree, list(map(as_number, leaves))) if sized(leaves) else v
+    made = list(map(as_traced, leaves))
+    changed = any(x is not y for x, y in zip(leaves, made, strict=True))
+    return tree_unflatten(tree, made) if changed else v
 
 
 def keeps_sizes(start: Any, v: Any) -> bool | None:
@@ -72,15 +79,27 @@ def keeps_sizes(start: Any, v: Any) -> bool | None:
 def cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     array = new_array(argument_node(x))
     made = elementwise.convert(array, dtype=dtype, weak=weak)
+    if weak:
+        return new_scalar(made._read())
     return made if type(x) is NDArray else made[()]
+
+
+def _recast(x: Any, dtype: np.dtype[Any], weak: bool) -> Any:
+    wide = weak and dtype.kind == "u"
+    if wide:
+        check_narrowed(x, dtype, int(user_line()))
+    return cast(x, dtype, wide)
 
 
 def started(v: Any) -> Any:
     """The initial value of a variable that is first bound in the loop, or changes its type."""
     if type(v) is Recast:
         leaves, tree = tree_flatten(v.value)
-        made = [x if d is None else cast(x, d) for x, d in zip(leaves, v.dtypes, strict=True)]
+        kinds = zip(leaves, v.dtypes, v.weak, strict=True)
+        made = [x if d is None else _recast(x, d, weak) for x, d, weak in kinds]
         return tree_unflatten(tree, made)
+    if type(v) is int:
+        return as_traced(v)
     if type(v) is Enlarged:
         return v.window.started(v.value)
     if type(v) is Numbered:

@@ -207,9 +207,10 @@ def _running(name: str, neutral: int) -> Any:
     function = getattr(reductions, name)
 
     def run(self: Part, axis: Any = None) -> Any:
-        if self.ndim != 1 or axis not in (None, 0, -1):
+        axis = 0 if axis is None and self.ndim == 1 else axis
+        if type(axis) is not int or not -self.ndim <= axis < self.ndim:
             return self.unknown()
-        return Part(function(self.filled(neutral)), self.regions)
+        return Part(function(self.filled(neutral), axis=axis), self.regions)
 
     return run
 

@@ -36,7 +36,8 @@ def in_order(x: Part, axis: Any = -1) -> Part:
     exact = within(region) and ends(count(region))[0] >= 0
     size = count(region) if exact else region.size()
     last = np.nan if x.dtype.kind == "f" else least(x.dtype, "min")
-    return Part(sorting.sort(x.filled(last)), (Region(0, size, x.whole.shape[0]),))
+    made = Region(0, size, x.whole.shape[0], like=region)
+    return Part(sorting.sort(x.filled(last)), (made,))
 
 
 def median(x: Part, axis: Any = None) -> Any:

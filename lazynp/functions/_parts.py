@@ -48,7 +48,7 @@ def moved(x: Part, regions: Regions) -> Part:
         region = x.regions[axis]
         if wanted is None or region is None or wanted.same(region):
             continue
-        if within(region) and within(wanted) and one_size(region, wanted):
+        if one_size(region, wanted):
             x = _shifted(x, axis, region, wanted)
     return x
 
@@ -56,7 +56,7 @@ def moved(x: Part, regions: Regions) -> Part:
 def _shifted(x: Part, axis: int, region: Region, wanted: Region) -> Part:
     """The slice of a window at other places of another window."""
     whole = new_array(x.whole._read())
-    start, new = region.bounds[0], wanted.bounds[0]
+    start, new = region.first(), wanted.first()
     if type(start) is type(new) is int:
         out = fitted(whole, axis, wanted.length, start - new)
     else:
@@ -65,6 +65,9 @@ def _shifted(x: Part, axis: int, region: Region, wanted: Region) -> Part:
         first = less(elementwise.add(start, wanted.length), new)
         blank = shaping.full(0, shape=tuple(shape), dtype=x.dtype)
         padded = shaping.concatenate(blank, whole, blank, axis=axis)
+        if not (within(region) and within(wanted)):  # one without places may begin anywhere
+            most = region.length + wanted.length
+            first = elementwise.minimum(elementwise.maximum(first, 0), most)
         out = shaping.slice(
             padded, first, axes=(axis,), sizes=(wanted.length,), strides=(1,), shape=tuple(shape)
         )

@@ -27,11 +27,17 @@ class Region:
     stop may be. Bounds count from its first place, so `x[1 : k + 1]` and `y[:k]` have one region.
     """
 
-    __slots__ = ("bounds", "length", "mask", "given")
+    __slots__ = ("bounds", "length", "mask", "given", "like", "mirror")
 
-    def __init__(self, start: Any, stop: Any, length: int, given: Any = None) -> None:
-        """given: the bounds as they are written, and what tells their windows apart."""
+    def __init__(
+        self, start: Any, stop: Any, length: int, given: Any = None, like: Region | None = None
+    ) -> None:
+        """given: the bounds as they are written, and what tells their windows apart. like: one of
+        the same size, whatever the windows cut off.
+        """
         self.bounds, self.length, self.given = (start, stop), length, given
+        self.like: Region = self if like is None else like.like
+        self.mirror: Region | None = None  # of which this is the same backwards
         places = shaping.iota(shape=(length,), axis=0, dtype=INT)
         inside = elementwise.greater_equal(places, start)
         self.mask = elementwise.logical_and(inside, elementwise.less(places, stop))
@@ -68,8 +74,12 @@ class Region:
         return slice(first - low, first - low + count)
 
     def flipped(self) -> Region:
+        if self.mirror is not None:
+            return self.mirror
         start, stop = (less(self.length, b) for b in reversed(self.bounds))
-        return Region(start, stop, self.length)
+        made = Region(start, stop, self.length, like=self)
+        made.mirror = self
+        return made
 
 
 def window(item: slice, length: int) -> tuple[Region, slice]:
@@ -133,7 +143,8 @@ def count(region: Region) -> Any:
 
 
 def one_size(a: Region, b: Region) -> bool:
-    return equal(count(a), count(b))
+    """Whether these are certain to have one size."""
+    return a.like.same(b.like) or within(a) and within(b) and equal(count(a), count(b))
 
 
 def ends(b: Any) -> tuple[int, int]:

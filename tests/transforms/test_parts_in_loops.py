@@ -241,3 +241,56 @@ def test_sums_of_long_arrays_are_loops() -> None:
     total = np.jit(lambda x: sum(x) + sum(x > 0.5) + sorted(x)[7])
     assert total(np.array(x)) == sum(x) + sum(x > 0.5) + sorted(x)[7]
     assert len(str(np.make_jaxpr(total)(np.array(x))).splitlines()) < 700
+
+
+def backwards(x, bounds):
+    """Both are of one size, wherever the bounds are: beyond the array, counted from its end, or
+    the wrong way round.
+    """
+    out, rows, total = np.zeros(len(x)), np.zeros((len(x), 2)), 0.0
+    pairs = np.stack([x, 2 - x], 1)
+    for k in range(len(bounds) - 1):
+        i, e = bounds[k], bounds[k + 1]
+        y = np.sort(x[i:e])
+        out[i:e] += np.cumsum(x[i:e])[::-1]
+        out[i:e] -= (np.flip(x[i:e]) * 2)[::-1] + y[::-1]
+        out[i:e] = np.cumsum(out[i:e][::-1])[::-1] * 0.5
+        out[i:e] *= np.where(x[i:e] > 0, x[i:e][::-1], y)
+        rows[i:e] += pairs[i:e][::-1, ::-1]
+        rows[i:e] += np.cumsum(pairs[i:e], axis=0)[::-1] * np.cumprod(pairs[i:e], axis=-1)
+        rows[i:e, 0] -= x[i:e][::-1]
+        total += y[::-1] @ x[i:e] + np.abs(x[i:e] - y).sum()
+    return out, rows, total
+
+
+BOUNDS = [[0, 5, 9, 17, 40], [0, 5, 5, 3, 40, 44, 41, 60], [-40, -35, -2, 39, -1, 2, -41, 3]]
+
+
+@pytest.mark.parametrize("execution", ["reference", "compiled"])
+def test_slices_and_the_same_backwards(execution: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = numpy.random.default_rng(0).normal(size=40)
+    jitted = np.jit(backwards)
+    for bounds in BOUNDS:
+        with monkeypatch.context() as m:
+            m.setitem(globals(), "np", numpy)
+            want = backwards(x.copy(), bounds)
+        with np.config(execution=execution):
+            got = jitted(np.array(x), np.array(bounds))
+        for ours, numpys in zip(got, want, strict=True):
+            numpy.testing.assert_allclose(ours, numpys, rtol=1e-12, atol=1e-12)
+    assert "unrolled" not in str(np.explain(jitted))
+
+
+def test_derivatives_of_slices_backwards() -> None:
+    def f(x: Any, bounds: Any) -> Any:
+        total = 0.0
+        for k in range(len(bounds) - 1):
+            part = x[bounds[k] : bounds[k + 1]]
+            total += (np.cumsum(part)[::-1] * part**2).sum()
+        return total
+
+    x, bounds, step = numpy.random.default_rng(0).normal(size=12), numpy.array([0, 3, 8, 12]), 1e-6
+    slopes = np.grad(np.jit(f))(np.array(x), np.array(bounds))
+    for k in range(12):
+        moved = [f(np.array(x + s * numpy.eye(12)[k]), bounds) for s in (step, -step)]
+        assert float(slopes[k]) == pytest.approx(float(moved[0] - moved[1]) / (2 * step), rel=1e-5)

@@ -225,3 +225,88 @@ def test_a_long_loop_is_staged_once() -> None:
     numpy.testing.assert_allclose(got, plain(np.ones(10)), rtol=1e-14)
     equations = len(compiled.lower(np.ones(10)).jaxpr.eqns)
     assert equations < 20
+
+
+def of_floats(x: Any) -> Any:
+    t, dt, y = 0.0, 0.05, x * 1.0
+    while t <= 1.0:
+        y[1:] = y[1:] - dt * y[:-1] * t
+        t += dt
+    return y, t
+
+
+def of_floats_downwards(x: Any) -> Any:
+    t, n, total = 1, 0, 0.0
+    while t > 0:
+        if t > 0.5:
+            total = total * 0.5 + x[n % 3] * t
+        n += 1
+        t -= 0.03
+    return total, t, n
+
+
+def of_floats_that_ends(x: Any) -> Any:
+    t, total = 0.0, 0.0
+    while t < 9:
+        total += x[1] * x[1] + t
+        if total > 60:
+            break
+        t += 0.25
+    else:
+        total = -total
+    return total, t
+
+
+def by_another_number(x: Any) -> Any:
+    k, step, total = 1, 3, 0.0
+    while k < 50:
+        total = total * 0.9 + x[k % 5]
+        k += step
+    return total, k
+
+
+def without_a_round(x: Any) -> Any:
+    t = 2.0
+    while t < 1.0:
+        x = x + 1
+        t += 0.1
+    return x, t
+
+
+def by_what_changes(x: Any) -> Any:
+    t, dt, total = 0.0, 0.1, 0.0
+    while t < 3:
+        total = total + dt * x[2]
+        if dt < 0.2:
+            dt *= 1.01
+        t += dt
+    return total, t
+
+
+ADDED_UP = [of_floats, of_floats_downwards, by_another_number, without_a_round]
+
+
+@pytest.mark.parametrize(
+    "program", [*ADDED_UP, of_floats_that_ends, by_what_changes], ids=lambda p: p.__name__
+)
+def test_numbers_that_are_added_up(program: Callable[[Any], Any]) -> None:
+    compiled = np.jit(program)
+    for values in VALUES:
+        want = program(values.copy())
+        for ours, numpys in zip(compiled(np.array(values)), want, strict=True):
+            numpy.testing.assert_allclose(ours, numpys, rtol=1e-13)
+
+
+@pytest.mark.parametrize("program", ADDED_UP, ids=lambda p: p.__name__)
+def test_gradients_of_such_loops(program: Callable[[Any], Any]) -> None:
+    def total(x: Any) -> Any:
+        return np.sum(program(x.copy())[0])
+
+    x = np.array(VALUES[0])
+    numpy.testing.assert_allclose(np.jit(np.grad(total))(x), np.grad(total)(x), rtol=1e-12)
+
+
+def test_such_loops_are_staged_once() -> None:
+    compiled = np.jit(of_floats)
+    assert len(compiled.lower(np.ones(10)).jaxpr.eqns) < 10
+    assert "unrolled" not in str(np.explain(compiled))

@@ -435,7 +435,7 @@ def _check(function: Any) -> None:
 def _cure(function: Any) -> str:
     of = getattr(function, "__self__", None)
     if isinstance(of, list) and function.__name__ in ("append", "extend", "insert", "pop"):
-        return ": its length would depend on a traced value; write into an array, and count"
+        return ": its length would depend on a traced value; write x[k] = v, k += 1, use x[:k]"
     return ""
 
 

@@ -1,13 +1,14 @@
-"""`while k < n: ...; k += 1` is `for k in range(k, n)`, where nothing else changes k or n.
+"""`while k < n: ...; k += 1` is `for k in range(k, n)`, where nothing else changes k or n. The
+rounds of `while t < end: ...; t += dt` are counted beforehand, if these numbers are known.
 
-The rewriter finds such loops here. Whether k and n are integers is seen when the loop runs: see
+The rewriter finds such loops here. What numbers they are is seen when the loop runs: see
 `_counted`.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lazynp.transforms.control._names import names
 
@@ -20,7 +21,7 @@ class Count(NamedTuple):
     name: str
     bound: ast.expr
     sized: ast.expr  # a tuple of what `len` measures in the bound
-    step: int
+    step: ast.expr  # what the last statement adds
     beyond: int  # from the bound to the end of the range
 
 
@@ -34,31 +35,41 @@ def counting(s: ast.While, locals_: set[str]) -> Count | None:
     if ahead is None or not isinstance(k, ast.Name) or k.id not in locals_:
         return None
     step, others = _step(s.body, k.id, getattr(s, "stop", []))
-    if step * ahead[0] <= 0:
+    number: Any = step.value if isinstance(step, ast.Constant) else ahead[0]
+    if step is None or number * ahead[0] <= 0:
         return None
     stored = names(*others).stores
     lengths: list[ast.expr] = []
     if k.id in stored or not _is_steady(bound, stored | {k.id}, locals_, lengths):
         return None
+    if isinstance(step, ast.UnaryOp | ast.Name) and not _is_steady(
+        step, stored | {k.id}, locals_, lengths
+    ):
+        return None
     return Count(k.id, bound, ast.Tuple(lengths, ast.Load()), step, ahead[1])
 
 
-def _step(body: list[ast.stmt], k: str, flags: list[str]) -> tuple[int, list[ast.stmt]]:
-    """What the last statement adds to k, or 0, and the statements before it. It may be guarded by
-    flags of jumps that end the loop.
+def _step(body: list[ast.stmt], k: str, flags: list[str]) -> tuple[ast.expr | None, list[ast.stmt]]:
+    """What the last statement adds to k, or None, and the statements before it. It may be guarded
+    by flags of jumps that end the loop.
     """
     before, last = body[:-1], body[-1] if body else None
     if isinstance(last, ast.If) and not last.orelse and _are_flags(last.test, flags):
         step, others = _step(last.body, k, flags)
         return step, [*before, *others]
     if not isinstance(last, ast.AugAssign) or not isinstance(last.target, ast.Name):
-        return 0, before
+        return None, before
     by = last.value
-    if last.target.id != k or not isinstance(by, ast.Constant) or type(by.value) is not int:
-        return 0, before
-    if isinstance(last.op, (ast.Add, ast.Sub)):
-        return (by.value if isinstance(last.op, ast.Add) else -by.value), before
-    return 0, before
+    known = isinstance(by, ast.Name) or isinstance(by, ast.Constant) and type(by.value) in _NUMBERS
+    if last.target.id != k or not known or not isinstance(last.op, (ast.Add, ast.Sub)):
+        return None, before
+    if isinstance(last.op, ast.Add):
+        return by, before
+    less = isinstance(by, ast.Constant)
+    return ast.Constant(-by.value) if less else ast.UnaryOp(ast.USub(), by), before  # type: ignore
+
+
+_NUMBERS = (int, float)
 
 
 def _are_flags(test: ast.expr, flags: list[str]) -> bool:
@@ -71,7 +82,7 @@ def _is_steady(e: ast.expr, stored: set[str], known: set[str], lengths: list[ast
 
     def steady(e: ast.expr) -> bool:
         if isinstance(e, ast.Constant):
-            return type(e.value) is int
+            return type(e.value) in _NUMBERS
         if isinstance(e, ast.Name):
             return e.id in known and e.id not in stored
         if isinstance(e, ast.BinOp):

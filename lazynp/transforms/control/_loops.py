@@ -413,7 +413,7 @@ class Applied:
         self.__code__, self.__closure__ = body.__code__, body.__closure__
         self.__kwdefaults__ = body.__kwdefaults__
 
-    def __call__(self) -> None:
+    def __call__(self, _: Any = None) -> None:
         self._body(self._item())
 
 

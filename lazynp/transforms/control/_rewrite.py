@@ -236,8 +236,8 @@ class _Function:
         else:
             target = ast.Name(count.name, ast.Store())
             functions.append(self._round(f".body{k}", target, body, stores, s))
-            found = [thunk(self._expression(located(e, s))) for e in (count.bound, count.sized)]
-            more = [*found, ast.Constant(count.step), ast.Constant(count.beyond)]
+            parts = [located(copied(e), s) for e in (count.bound, count.sized, count.step)]
+            more = [*[thunk(self._expression(e)) for e in parts], ast.Constant(count.beyond)]
             made = call("counted", ast.Constant(count.name), *more, name(f".test{k}"),
                         name(f".body{k}"), ends, *facts)  # fmt: skip
         return [*functions, located(ast.Expr(made), s)]

@@ -313,3 +313,19 @@ def test_bounds_are_integers(bound: Any) -> None:
             with pytest.raises(TypeError, match=r"fori_loop: (lower|upper|arrays)"):
                 run()
     assert float(np.fori_loop(numpy.int8(1), np.array(4), lambda i, x: x + i, 0.0)) == 6
+
+
+def sweeps_of_a_sum(n, x):
+    for _ in range(n - 1):
+        for k in range(1, n // 2 + 1):
+            x = x * 1.01 + k
+    return x
+
+
+def test_an_int_in_sums_that_bound_ranges_is_known() -> None:
+    jitted = np.jit(sweeps_of_a_sum)
+    x = np.array(2.0)
+    slope = np.grad(jitted, argnums=1)(12, x)
+    assert float(slope) == pytest.approx(1.01 ** (11 * 6))
+    assert float(jitted(20, x)) == pytest.approx(sweeps_of_a_sum(20, 2.0))
+    assert float(jitted(np.array(20), x)) == pytest.approx(sweeps_of_a_sum(20, 2.0))

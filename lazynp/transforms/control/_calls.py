@@ -38,7 +38,7 @@ from lazynp.transforms.control._affected import is_affected
 from lazynp.transforms.control._asked import by_key, looked_at
 from lazynp.transforms.control._by_rounds import OF_TRACED, STANDING
 from lazynp.transforms.control._letters import Letter
-from lazynp.transforms.control._names import Unsupported
+from lazynp.transforms.control._names import Unsupported, names_in_sum
 from lazynp.transforms.control._printing import formatting
 from lazynp.transforms.control._records import making, replaced
 from lazynp.transforms.control._recursion import check_depth
@@ -129,7 +129,7 @@ def bounds_only(function: Any) -> tuple[str, ...]:
     body, bounds = found[0].body, set[ast.AST]()
     for s in (n for statement in body for n in ast.walk(statement)):
         if isinstance(s, ast.For) and isinstance(s.iter, ast.Call) and _is_range(s.iter, function):
-            bounds |= {a for a in s.iter.args if isinstance(a, ast.Name)}
+            bounds |= {n for a in s.iter.args for n in names_in_sum(a)}
     uses: dict[str, set[bool]] = {}
     for n in (n for statement in body for n in ast.walk(statement)):
         if isinstance(n, ast.Name):

@@ -220,6 +220,16 @@ def walks_elements(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "flat" or name == "ndenumerate"
 
 
+_PLAIN = (ast.Name, ast.Load, ast.Constant, ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop)
+
+
+def names_in_sum(e: ast.expr) -> set[ast.AST]:
+    """The names in an expression of names and numbers, as `n - 1`; none, if it holds a call."""
+    parts = list(ast.walk(e))
+    plain = all(isinstance(n, _PLAIN) for n in parts)
+    return {n for n in parts if isinstance(n, ast.Name)} if plain else set()
+
+
 def binds(*nodes: ast.AST) -> bool:
     """Whether an expression binds a name, which a lambda would keep to itself."""
     return any(isinstance(n, ast.NamedExpr) for node in nodes for n in ast.walk(node))

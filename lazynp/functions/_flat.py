@@ -32,6 +32,8 @@ class flatiter:
 
     __slots__ = ("base", "index")
     __hash__ = None  # type: ignore[assignment]
+    # for loops under `jit`: the array that they walk over, and whether they get indices as well
+    _walks = "base", False
 
     def __init__(self, array: Array) -> None:
         self.base, self.index = array, 0
@@ -59,15 +61,6 @@ class flatiter:
 
     def __len__(self) -> int:
         return self.base.size
-
-    def _elements(self) -> Any:
-        """For a loop over elements: the shape, and the element at an index. None if the loop
-        has begun, or a size has no value.
-        """
-        base, shape = self.base, self.base.shape
-        if self.index or is_derived(type(base)) or not all(type(n) is int for n in shape):
-            return None
-        return shape, lambda index: getitem(base, index)
 
     def __iter__(self) -> flatiter:
         return self

@@ -77,6 +77,7 @@ class ndenumerate:
     """See `numpy.ndenumerate`. The elements are lazy Scalars."""
 
     def __init__(self, arr: Any) -> None:
+        self._walks = "_array", True  # see `flatiter`
         self._array = asarray(arr)  # of a masked array, what lies under the mask
         self._indices = ndindex(self._array.shape)
 
@@ -84,15 +85,7 @@ class ndenumerate:
         return self
 
     def __next__(self) -> tuple[tuple[int, ...], Any]:
-        index = next(self._indices)
-        return index, _getset.getitem(self._array, index)
-
-    def _elements(self) -> Any:
-        """For a loop that nothing else sees: see `flatiter`."""
-        x, shape = self._array, self._array.shape
-        if type(self) is not ndenumerate or not all(type(n) is int for n in shape):
-            return None
-        return shape, lambda index: (index, _getset.getitem(x, index))
+        return (index := next(self._indices)), _getset.getitem(self._array, index)
 
 
 def _laid_out(x: Array) -> Any:

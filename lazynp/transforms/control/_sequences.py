@@ -271,12 +271,21 @@ def indices(k: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 def elements(x: Any) -> Any:
-    """An iterator over elements, made for this loop, that says how many there are, and which."""
-    made = x._elements() if hasattr(type(x), "_elements") else None
-    if made is None:
+    """An iterator over the elements of an array, made for this loop, as what a loop may count."""
+    ours = (type(x).__module__ or "").startswith("lazynp.")
+    name, indexed = getattr(x, "_walks", ("", False)) if ours else ("", False)
+    array = getattr(x, name, None)
+    if type(array) is not NDArray or getattr(x, "index", 0):
         return x
-    shape, item = made
-    return Rounds(0, 1, math.prod(shape), lambda k: item(indices(k, shape)))
+    shape = array.shape
+    if not all(type(n) is int for n in shape):
+        return x
+
+    def item(k: Any) -> Any:
+        index = indices(k, shape)
+        return (index, array[index]) if indexed else array[index]
+
+    return Rounds(0, 1, math.prod(shape), item)
 
 
 _MADE: dict[Any, Any] = {

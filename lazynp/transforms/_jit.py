@@ -114,27 +114,22 @@ class Jitted:
         self._function, self._name = function, name_of(function)
         made_of = function, numbers, names, donated, inline, loops, compiled, axes, shardings
         self._made_of = made_of
-        self._params: dict[str, Any] = {"name": self._name}
-        if compiled:
-            self._params["compiled"] = compiled
+        self._params = {"name": self._name} | ({"compiled": compiled} if compiled else {})
         self._loops = loops
-        self._notes: list[str] = []  # what became of loops
         self._what = f"jit of {self._name}"
-        arranged = any(s is not None for s in shardings)
+        arranged = shardings != (None, None)
         self._arrangement = Arrangement(*shardings, self._what) if arranged else None
         self._at_once = shardings[0] is None  # arguments are taken where they are
         self._numbers, self._names = places_and_names(function, numbers, names)
         # static as well, where they are ints
         bounds = bounds_only(function) if not (numbers or names) else ()
         self._bounds = places_and_names(function, (), bounds) if bounds else ((), ())
-        self._donated, self._inline = donated, inline
-        if any(donated):
-            self._donated = places_and_names(function, *donated, "donate")
+        self._inline = inline
+        self._donated = places_and_names(function, *donated, "donate") if any(donated) else donated
         self._cache: dict[Any, Traced] = {}
-        self._quick: dict[Any, Quick] = {}
-        self._placed, self._here = {}, {}
+        self._quick, self._placed, self._here = {}, {}, {}
         self._alone: set[Any] = set()  # the shapes of arguments that `_of_these_sizes` serves
-        self._reasons: list[str] = []
+        self._reasons, self._notes = list[str](), list[str]()  # of traces; what became of loops
         self._implied = not (numbers or names) and axes is None and shardings == (None, None)
         self._fixed = False  # ints are static too: a trace has failed with them
         self._simple = not (self._numbers or self._names or any(donated) or bounds)
@@ -216,9 +211,7 @@ class Jitted:
             quick = quick_of(jaxpr, params, plain[1], made, traced.tree, traced.nodes)
             if quick is not None:
                 if traced.sized is not None and len(self._quick) >= _SIZES:
-                    self._quick.clear()
-                    self._placed.clear()
-                    self._here.clear()
+                    self._forget_ways()
                 self._quick[plain[0]] = quick
                 if type(quick) is PlacedQuick and self._at_once:
                     self._placed[plain[0]] = quick
@@ -279,7 +272,7 @@ class Jitted:
                     raise first from None
                 raise
             self._simple = False
-            self._placed.clear()
+            self._forget_ways()
             return found
 
     def _split_and_traced(
@@ -409,9 +402,11 @@ class Jitted:
             self._of_these_sizes.clear_cache()
             self._alone.clear()
         self._cache.clear()
-        self._quick.clear()
-        self._placed.clear()
-        self._here.clear()
+        self._forget_ways()
+
+    def _forget_ways(self) -> None:
+        for ways in (self._quick, self._placed, self._here):
+            ways.clear()
 
     def _cache_size(self) -> int:
         more = self._of_these_sizes._cache_size() if self._alone else 0

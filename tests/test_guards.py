@@ -5,6 +5,7 @@ Each case is a function and what changes at the fourth of its eight calls.
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -146,6 +147,35 @@ def test_a_helper_that_gets_a_front_is_the_same() -> None:
                 assert before and promote(doubled)
             assert function(np.ones(3)).tolist() == [2.0] * 3
         assert np.stats().promotions == before, "the program was dropped"
+
+
+LIBRARIES = [
+    (np, "sin", lambda x: np.sin(x).sum()), (math, "sin", lambda x: x.sum() * math.sin(0.5)),
+    (np.linalg, "norm", lambda x: (np.linalg.norm(x) * x).sum()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("library", "name", "function"), LIBRARIES, ids=["np", "math", "linalg"])
+@pytest.mark.parametrize("kind", ["a call", "a derivative"])
+def test_a_name_of_a_library_that_is_bound_anew(
+    library: Any, name: str, function: Any, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As tests do that patch functions."""
+    f = types.FunctionType(function.__code__, globals())
+    run = np.grad(f) if kind == "a derivative" else f
+    before, x = np.stats().promotions, np.ones(3)
+    with promoting(), np.config(background=False):
+        assert kind == "a derivative" or promote(f)
+        first = [run(x) for _ in range(5)]
+        assert np.stats().promotions > before
+        with monkeypatch.context() as patch:
+            patch.setattr(library, name, lambda x: x * 3.0)
+            got = [numpy.asarray(run(x)) for _ in range(4)]
+            want = types.FunctionType(function.__code__, globals())
+            want = numpy.asarray((np.grad(want) if kind == "a derivative" else want)(x))
+        last = run(x)
+    assert all(numpy.allclose(g, want) for g in got) and not numpy.allclose(first[0], want)
+    numpy.testing.assert_allclose(last, first[0], rtol=1e-12)
 
 
 def read_only(k: int) -> Any:

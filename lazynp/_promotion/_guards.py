@@ -141,6 +141,8 @@ class Guards:
             self._attributes.update(map(id, inside))
             for inner in inside:
                 self._add(inner, {*self.names, "__call__"}, seen, {})
+            if isinstance(value, ModuleType) and not inside:
+                self._of_library(value.__dict__, seen)
             if isinstance(value, FunctionType) and self._may_have_attributes(value):
                 self._attributes.add(id(value.__dict__))
                 self._add(value.__dict__, set(self.names), seen, {})
@@ -152,6 +154,17 @@ class Guards:
                 if not self._is_constant(value):
                     check(value, f"`{name}`")
                 self._keep(value)
+
+    def _of_library(self, scope: dict[str, Any], seen: set[tuple[int, str]]) -> None:
+        """Names of a library are bound anew by tests that patch them. (Others are bound when they
+        are first used.)
+        """
+        for name in self.names & scope.keys():
+            if (id(scope), name) not in seen:
+                seen.add((id(scope), name))
+                self._names.append((scope, name, scope[name]))
+                if isinstance(scope[name], ModuleType):
+                    self._of_library(scope[name].__dict__, seen)
 
     def _is_constant(self, value: Any) -> bool:
         """Whether it is a list or dict that can be compared before each call."""

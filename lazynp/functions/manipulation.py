@@ -368,9 +368,9 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
             return
         raise ValueError("assignment destination is read-only")
     if type(src) in SCALAR_DTYPES or isinstance(src, np.generic):  # NumPy converts it
-        filled = np.empty((), dst.dtype)
-        np.copyto(filled, src, casting)
-        src = filled
+        lazy, filled = isinstance(src, Scalar), np.empty((), dst.dtype)
+        np.copyto(filled, src.dtype.type() if lazy else src, casting)
+        src = as_array(src) if lazy else filled
     else:
         src = src if isinstance(src, Array) else as_array(src)  # the cast is that of an array
         _check_copyto(src, dst, casting)

@@ -60,6 +60,7 @@ FUNCTIONS = {name: called(name) for name in NAMES} | {
     "fill_diagonal": in_place(lambda y, x: np.fill_diagonal(y.reshape(2, 2), x[0] * x[1])),
     "put": in_place(lambda y, x: np.put(y, [0, 1], x[2:] ** 2)),
     "copyto": in_place(lambda y, x: np.copyto(y[1:], x[:-1] * 2, where=x[1:] > 0.4)),
+    "copyto of a scalar": in_place(lambda y, x: np.copyto(y[1:], (x * x).sum(), where=x[1:] > 0.4)),
     "putmask": in_place(lambda y, x: np.putmask(y, x > 0.5, x * x)),
     "set shape": in_place(lambda y, x: setattr(y, "shape", (2, 2))),
     "flat": in_place(lambda y, x: y.flat.__setitem__(1, x[0] * y.flat[2])),

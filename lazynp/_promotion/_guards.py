@@ -157,10 +157,10 @@ class Guards:
 
     def _of_library(self, scope: dict[str, Any], seen: set[tuple[int, str]]) -> None:
         """Names of a library are bound anew by tests that patch them. (Others are bound when they
-        are first used.)
+        are first used; classes of dtypes also while a transformation is active.)
         """
         for name in self.names & scope.keys():
-            if (id(scope), name) not in seen:
+            if (id(scope), name) not in seen and not isinstance(scope[name], type):
                 seen.add((id(scope), name))
                 self._names.append((scope, name, scope[name]))
                 if isinstance(scope[name], ModuleType):

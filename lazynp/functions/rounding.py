@@ -83,8 +83,8 @@ def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **opti
                 aval_of_node(b._read()) if isinstance(b, Array) else type(b) for b in (x, *bounds)
             ]
             x = cast(x, loop_dtypes(ROWS["clip"].ufunc, given)[0])
-    elif x.dtype.kind == "c" and not needs_host(x) and options.get("dtype") is None:
-        # of two equal numbers, which may have other zeros, `clip` takes the bound
+    elif x.dtype.kind in "fc" and not needs_host(x) and options.get("dtype") is None:
+        # of two equal numbers, which may have other zeros, `clip` takes another one
         return ufuncs.positive(clipped(x, low, high), **options)
     loop = {k: options[k] for k in ("dtype", "casting") if options.get(k) is not None}
     return ufuncs.minimum(ufuncs.maximum(x, low, **loop), high, **options)

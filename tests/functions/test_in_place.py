@@ -148,3 +148,17 @@ def test_large_arrays_that_are_views_of_a_temporary_are_written_in_place(
     assert len(set(places[4:])) == 1
     assert places[-1] is not None
     numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("bounds", [(0, 3), (-1, 0), (-0.0, 2)], ids=str)
+def test_clip_into_an_array_that_has_views_keeps_the_signs_of_zeros(
+    dtype: str, bounds: tuple[float, float]
+) -> None:
+    found = []
+    for module in (lazynp, numpy):
+        x = module.array(numpy.array([-0.0, 0.0, 1.0, -2.0, 4.0], dtype))
+        view = x[1:]
+        module.clip(x, *bounds, out=x)
+        found.append((numpy.asarray(x).tobytes(), numpy.asarray(view).tobytes()))
+    assert found[0] == found[1]

@@ -107,7 +107,7 @@ def with_options(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any]
     """
     if options.get("where") is True:
         options = {k: v for k, v in options.items() if k != "where"}
-    if "out" not in options and args[ufunc.nin :] == (None,) * ufunc.nout:
+    if "out" not in options and all([a is None for a in args[ufunc.nin :]]):
         args = args[: ufunc.nin]
     if len(args) != ufunc.nin or not options.keys() <= _OPTIONS:
         return None

@@ -360,10 +360,33 @@ def hessian(
     return jacfwd(inner, argnums, has_aux, holomorphic)
 
 
-def hvp(function: Callable[..., Any], primals: Any, tangents: Any) -> Any:
-    """The Hessian of f at `primals` times `tangents`: a jvp of the gradient."""
+def hvp(function: Callable[..., Any], primals: Any = None, tangents: Any = None) -> Any:
+    """The Hessian of f at `primals` times `tangents`: a jvp of the gradient.
+
+    Alone, `hvp(f)` is a function: `hvp(f)(x, v, *args)` is the Hessian of `f(x, *args)` by x, times
+    v. `scipy.optimize` calls its `hessp` so.
+
+    >>> import lazynp as np
+    >>> f = lambda x: x[0] ** 2 * x[1]
+    >>> np.hvp(f, (np.array([2.0, 3.0]),), (np.array([1.0, 0.0]),))
+    array([6., 4.])
+    >>> np.hvp(f)(np.array([2.0, 3.0]), np.array([1.0, 0.0]))
+    array([6., 4.])
+    """
+    check_callable("hvp", function)
+    if primals is None and tangents is None:
+        return with_recipe(_product(function), hvp, function)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         what = f"hvp of {name_of(function)}"
         raise TypeError(f"{what}: primals and tangents must be tuples or lists of arguments")
     argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
     return jvp(grad(function, argnums), primals, tangents)[1]
+
+
+def _product(function: Callable[..., Any]) -> Callable[..., Any]:
+    slope = grad(function)
+
+    def product(x: Any, v: Any, *args: Any) -> Any:
+        return jvp(lambda x: slope(x, *args), (x,), (v,))[1]
+
+    return product

@@ -252,3 +252,33 @@ def test_arguments_asked_for_twice(argnums: Any) -> None:
         for m, block in zip(argnums, row, strict=True):
             one = np.jacfwd(np.jacrev(f, n % 3), m % 3)(*args)
             numpy.testing.assert_allclose(block, one, atol=1e-12)
+
+
+def test_hvp_alone_is_what_scipy_takes() -> None:
+    optimize = pytest.importorskip("scipy.optimize")
+
+    def f(x: Any, a: Any = 100.0) -> Any:
+        return (a * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+    product, x, v = np.hvp(f), numpy.linspace(0.5, 1.5, 7), numpy.cos(numpy.arange(7.0))
+    want = optimize.rosen_hess_prod(x, v)
+    for _ in range(3):
+        numpy.testing.assert_allclose(product(x, v), want, rtol=1e-12)
+    numpy.testing.assert_allclose(product(x, v, 1.0), np.hessian(f)(x, 1.0) @ v, rtol=1e-12)
+    numpy.testing.assert_allclose(np.jit(product)(x, v), want, rtol=1e-12)
+    rows = np.vmap(product, (None, 0))(x, numpy.eye(7))
+    numpy.testing.assert_allclose(rows, optimize.rosen_hess(x), rtol=1e-12, atol=1e-12)
+    found = optimize.minimize(f, x, method="trust-ncg", jac=np.grad(f), hessp=product)
+    theirs = optimize.minimize(
+        optimize.rosen, x, method="trust-ncg", jac=optimize.rosen_der,
+        hessp=optimize.rosen_hess_prod,
+    )  # fmt: skip
+    assert found.success and found.nhev == theirs.nhev
+    numpy.testing.assert_allclose(found.x, theirs.x, rtol=1e-6)
+
+
+def test_hvp_of_no_function_is_refused_where_it_is_written() -> None:
+    with pytest.raises(TypeError, match="hvp"):
+        np.hvp(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="primals and tangents"):
+        np.hvp(np.sum, (X,))

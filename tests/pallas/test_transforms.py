@@ -307,6 +307,7 @@ def test_a_call_is_lazy() -> None:
     call, _, _ = CALLS["elementwise"]
     (x,) = arguments("elementwise")
     call(x).tolist()
+    call(x)  # if its results are not read, the next one waits
     before = vars(np.stats()).copy()
     y = call(x) + 1
     assert vars(np.stats()) == before

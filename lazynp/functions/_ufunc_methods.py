@@ -105,7 +105,7 @@ def with_options(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any]
     """What NumPy's ufunc gives of these operands and options, if NumPy runs it at once; else None.
     Where results go, and where they do not, are no such options, unless they say nothing.
     """
-    if options.get("where") is True:
+    if options.get("where") is True and ufunc.signature is None:
         options = {k: v for k, v in options.items() if k != "where"}
     if "out" not in options and all([a is None for a in args[ufunc.nin :]]):
         args = args[: ufunc.nin]

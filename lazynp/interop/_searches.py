@@ -215,10 +215,11 @@ def _of_pairs(bounds: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def _free(x: Any, bounds: Any, slope: Any) -> Any:
-    """The indices of the components that no bound holds. slope: the gradient, by which a component
-    presses against a bound that it has nearly reached.
+def _free(f: Callable[[Any], Any], x: Any, bounds: Any) -> Any:
+    """The indices of the components of a minimum of f that no bound holds. By the gradient, a
+    component presses against a bound that it has nearly reached.
     """
+    slope = numpy.asarray(plain(np.grad(f)(np.asarray(x))))
     low, high = bounds
     low, high = (numpy.broadcast_to(numpy.asarray(v, float), x.shape) for v in (low, high))
     near = 1e-4 * (1 + abs(x))
@@ -226,6 +227,20 @@ def _free(x: Any, bounds: Any, slope: Any) -> Any:
     pressed = abs(slope) > 1e-5 * (1 + abs(x))
     held |= pressed & ((x - low < near) & (slope > 0) | (high - x < near) & (slope < 0))
     return numpy.flatnonzero(~held)
+
+
+def _moved_apart(f: Callable[[Any], Any], at: Any, free: Any) -> Any:
+    """The minimum of f, whose components at these indices depend on what f reads."""
+
+    def of_free(part: Any) -> Any:
+        x = np.array(at)
+        x[free] = part
+        return f(x)
+
+    x = np.array(at)
+    if free.size:
+        x[free] = moved(np.grad(of_free), at[free], np.hessian, of_free)
+    return x
 
 
 def minimize(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **named: Any) -> Any:
@@ -256,21 +271,9 @@ def minimize(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **
     found = original(valued(fun), x0_plain, plain(given), **kept)
     f = _scalar(value, args)
     whole = numpy.asarray(found.x, float)
-    free = None
-    if bounds is not None:
-        free = _free(whole, _of_pairs(bounds), numpy.asarray(plain(np.grad(f)(np.asarray(whole)))))
-    if free is None:
-        free = numpy.arange(whole.size)
-
-    def of_free(part: Any) -> Any:
-        x = np.array(whole)
-        x[free] = part
-        return f(x)
-
-    x = np.array(whole)
-    if free.size:
-        x[free] = moved(np.grad(of_free), whole[free], np.hessian, of_free)
-    found.x = x
+    every = numpy.arange(whole.size)
+    free = every if bounds is None else _free(f, whole, _of_pairs(bounds))
+    found.x = _moved_apart(f, whole, free)
     found.fun = f(found.x)
     return found
 
@@ -316,17 +319,7 @@ def _least(residuals: Callable[[Any], Any], x: Any, bounds: Any = _UNBOUNDED) ->
 
     if not any(numpy.isfinite(b).any() for b in bounds):
         return moved(np.grad(half), x, np.hessian, half)
-    free = _free(x, bounds, numpy.asarray(plain(np.grad(half)(np.asarray(x)))))
-
-    def of_free(part: Any) -> Any:
-        y = np.array(x)
-        y[free] = part
-        return half(y)
-
-    out = np.array(x)
-    if free.size:
-        out[free] = moved(np.grad(of_free), x[free], np.hessian, of_free)
-    return out
+    return _moved_apart(half, x, _free(half, x, bounds))
 
 
 def least_squares(

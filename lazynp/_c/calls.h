@@ -8,8 +8,9 @@
 
 /* The slots: class, name. */
 #define OF_CALLS(X)                                                                                \
-    X(Jitted, _placed) X(Jitted, _here) X(Quick, op) X(Quick, projections) X(Quick, tree) X(Quick, classes)         \
-    X(Quick, constants) X(Plan, lean) X(Plan, watch) X(Plan, constants) X(Plan, zero_slots)                                               \
+    X(Jitted, _placed) X(Jitted, _here) X(Quick, op) X(Quick, projections) X(Quick, tree)          \
+    X(Quick, classes)                                                                              \
+    X(Plan, lean) X(Plan, watch) X(Plan, constants) X(Plan, zero_slots)                            \
     X(Placed, trace) X(Placed, aval) X(Placed, code) X(Placed, offset) X(Placed, node)             \
     X(Placed, place) X(Placed, committed) X(Placed, declared) X(Placed, _host) X(Place, asked)     \
     X(PlacedRecorder, sources) X(Alone, times) X(Alone, plan) X(Alone, prepared) X(Plan, current)  \
@@ -39,6 +40,20 @@ static int find_slot(PyObject *class, const char *name, Py_ssize_t *offset);
 static inline int is_list(PyObject *x)
 {
     return x && PyList_CheckExact(x);
+}
+
+/* A tuple of these, new. */
+static PyObject *tuple_of(PyObject **parts, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++)
+        Py_INCREF(parts[i]); /* a new tuple may collect garbage, which may run code */
+    PyObject *made = PyTuple_New(n);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (made)
+            PyTuple_SET_ITEM(made, i, parts[i]);
+        else
+            Py_DECREF(parts[i]);
+    return made;
 }
 
 /* The buffers that a prepared call takes, new. NULL without an error: one lies otherwise. lent: memory

@@ -55,15 +55,7 @@ static PyObject *key_of_placed(PyObject *const *args, Py_ssize_t n, PyObject *li
         if (OF(args[i], Array, _order) != Py_None)
             parts[k++] = OF(args[i], Array, _order);
     }
-    for (Py_ssize_t i = 0; i < k; i++)
-        Py_INCREF(parts[i]); /* a new tuple may collect garbage, which may run code */
-    PyObject *key = PyTuple_New(k);
-    for (Py_ssize_t i = 0; i < k; i++)
-        if (key)
-            PyTuple_SET_ITEM(key, i, parts[i]);
-        else
-            Py_DECREF(parts[i]);
-    return key;
+    return tuple_of(parts, k);
 }
 
 /* Whether nothing of this thread's waits for devices of a place. */

@@ -21,11 +21,6 @@ static PyObject *aval_here(PyObject *x)
     return is_a(aval, the.Aval) ? aval : NULL;
 }
 
-static inline int is_number(PyObject *x)
-{
-    return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x) || PyComplex_CheckExact(x);
-}
-
 /* The key of the arguments, new, as `_quick._of_leaves` makes it; and, held, the operands: nodes of
    arrays, then nodes of Scalars and numbers. NULL: forward. */
 static PyObject *key_of_these(PyObject *const *args, Py_ssize_t n, PyObject **operands)
@@ -33,7 +28,7 @@ static PyObject *key_of_these(PyObject *const *args, Py_ssize_t n, PyObject **op
     PyObject *parts[3 * MOST_ARGS], *aval, *key;
     Py_ssize_t k = 0, at = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
-        if (is_number(args[i])) {
+        if (is_python_number(args[i])) {
             parts[k++] = (PyObject *)Py_TYPE(args[i]);
             continue;
         }
@@ -51,17 +46,10 @@ static PyObject *key_of_these(PyObject *const *args, Py_ssize_t n, PyObject **op
     for (int scalars = 0; scalars < 2; scalars++)
         for (Py_ssize_t i = 0; i < n; i++)
             if (is_array(args[i]) != scalars)
-                operands[at++] = is_number(args[i]) ? args[i] : node_of(args[i]);
-    for (Py_ssize_t i = 0; i < k; i++)
-        Py_INCREF(parts[i]); /* a new tuple may collect garbage, which may run code */
+                operands[at++] = is_python_number(args[i]) ? args[i] : node_of(args[i]);
     for (Py_ssize_t i = 0; i < n; i++)
-        Py_INCREF(operands[i]);
-    key = PyTuple_New(k);
-    for (Py_ssize_t i = 0; i < k; i++)
-        if (key)
-            PyTuple_SET_ITEM(key, i, parts[i]);
-        else
-            Py_DECREF(parts[i]);
+        Py_INCREF(operands[i]); /* a new tuple may collect garbage, which may run code */
+    key = tuple_of(parts, k);
     for (Py_ssize_t i = 0; !key && i < n; i++)
         Py_DECREF(operands[i]);
     return key;
@@ -74,7 +62,7 @@ static int are_constants(PyObject *plan, PyObject *prepared, PyObject **operands
     PyObject *slots = OF_CALL(prepared, Prepared, slots), *constants = OF_CALL(plan, Plan, constants);
     Py_ssize_t count = PyList_GET_SIZE(slots), numbers = 0;
     for (Py_ssize_t i = 0; i < n; i++)
-        numbers += is_number(operands[i]) ||
+        numbers += is_python_number(operands[i]) ||
                    PyArray_IsScalar(PyList_GET_ITEM(operands[i], VALUE), Generic);
     if (numbers != count || (count && (!is_list(constants) || PyList_GET_SIZE(constants) != count ||
                                        PyList_GET_SIZE(OF_CALL(plan, Plan, zero_slots)))))
@@ -84,7 +72,7 @@ static int are_constants(PyObject *plan, PyObject *prepared, PyObject **operands
         PyObject *x = at >= 0 && at < n ? operands[at] : Py_None, *equal = NULL;
         if (is_list(x))
             x = PyList_GET_ITEM(x, VALUE);
-        if (!is_number(x) && !PyArray_IsScalar(x, Generic))
+        if (!is_python_number(x) && !PyArray_IsScalar(x, Generic))
             return 0;
         equal = PyObject_RichCompare(PyList_GET_ITEM(constants, i), x, Py_EQ);
         int same = equal ? PyObject_IsTrue(equal) : -1;
@@ -97,14 +85,19 @@ static int are_constants(PyObject *plan, PyObject *prepared, PyObject **operands
     return 1;
 }
 
-/* How such a call ran before, new; NULL: forward. As `_alone.at_once`. */
-static PyObject *alone_here(PyObject *recorder, PyObject *quick, PyObject **operands, Py_ssize_t n)
+/* Whether this thread's next call may run now, as far as the recorder tells. As `_alone.at_once`. */
+static int may_run_now(PyObject *recorder)
+{
+    return OF(recorder, Recorder, was_asked) == Py_True &&
+           !PyList_GET_SIZE(OF(recorder, Recorder, pending)) && !PyList_GET_SIZE(calls.observers) &&
+           !PyLong_AsSsize_t(OF(recorder, Recorder, observed));
+}
+
+/* How such a call ran before, new; NULL: forward. Likewise. */
+static PyObject *alone_here(PyObject *quick, PyObject **operands, Py_ssize_t n)
 {
     PyObject *alone = PyDict_GetItemWithError(calls.alone_here, OF_CALL(quick, Quick, op));
-    if (!alone || PyList_GET_SIZE(OF(recorder, Recorder, pending)) ||
-        OF(recorder, Recorder, was_asked) != Py_True || PyList_GET_SIZE(calls.observers) ||
-        PyLong_AsSsize_t(OF(recorder, Recorder, observed)) ||
-        PyLong_AsSsize_t(OF_CALL(alone, Alone, times)) < calls.times)
+    if (!alone || PyLong_AsSsize_t(OF_CALL(alone, Alone, times)) < calls.times)
         return NULL;
     PyObject *plan = OF_CALL(alone, Alone, plan), *prepared = OF_CALL(alone, Alone, prepared);
     PyObject *current = OF_CALL(plan, Plan, current);
@@ -171,20 +164,23 @@ static PyObject *run_here(PyObject *recorder, PyObject *quick, PyObject *alone, 
 /* The same for these arguments. */
 static PyObject *call_here(PyObject *table, PyObject *const *args, Py_ssize_t n)
 {
-    PyObject *operands[MOST_ARGS], *key, *quick = NULL, *alone = NULL, *out = NULL, *here;
-    if (PyList_GET_SIZE(calls.elsewhere) || PyDict_GET_SIZE(calls.watched) ||
-        !(key = key_of_these(args, n, operands)))
+    PyObject *operands[MOST_ARGS], *key, *quick, *alone = NULL, *out = NULL, *here;
+    if (PyList_GET_SIZE(calls.elsewhere) || PyDict_GET_SIZE(calls.watched) || !(here = recorder()))
         return NULL;
-    here = recorder();
-    quick = here ? Py_XNewRef(PyDict_GetItemWithError(table, key)) : NULL;
-    if (quick)
-        alone = alone_here(here, quick, operands, n);
+    key = may_run_now(here) ? key_of_these(args, n, operands) : NULL;
+    if (!key) {
+        Py_DECREF(here);
+        return NULL;
+    }
+    quick = Py_XNewRef(PyDict_GetItemWithError(table, key));
+    if (quick && may_run_now(here)) /* comparing keys may have run code */
+        alone = alone_here(quick, operands, n);
     if (alone)
         out = run_here(here, quick, alone, operands, n);
     Py_DECREF(key);
     Py_XDECREF(quick);
     Py_XDECREF(alone);
-    Py_XDECREF(here);
+    Py_DECREF(here);
     for (Py_ssize_t i = 0; i < n; i++)
         Py_DECREF(operands[i]);
     return out;

@@ -219,6 +219,9 @@ DEVICE_DTYPES = frozenset(
     )
 )  # fmt: skip
 
+# NumPy's classes of such numbers, `long` and `longlong` apart
+NUMBERS = tuple(np.dtype(code).type for code in "?bhilqBHILQefdFD")
+
 # `long` and `longlong` are equal: one for all, not the one that came first
 _CANONICAL = {dtype: dtype for dtype in DEVICE_DTYPES}
 

@@ -20,8 +20,9 @@ from typing import Any
 OP, ARGS, VALUE, CODE, OFFSET = range(5)
 AVAL = 4  # of a leaf
 
-# as the code of a leaf: its memory is lent to a program as an operand; is NumPy's, and may change
-LENT, BORROWED = "lent", "borrowed"
+# as the code of a leaf
+LENT = "lent"  # its memory is lent to a program as an operand
+BORROWED = "borrowed"  # its memory is that of a NumPy array, which its owner may write at any time
 
 Node = list[Any]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from lazynp import lowering
 from lazynp._array import Scalar
-from lazynp._avals import Aval, aval_of
+from lazynp._avals import NUMBERS, Aval, aval_of
 from lazynp._config import config
 from lazynp._flush import host_value
 from lazynp._quiet import quiet_context, told
@@ -23,9 +23,7 @@ from lazynp._values import watched
 _new = object.__new__
 quiet = quiet_context()
 # The aval of a Scalar with such a value; others (a weak one, a date) take the general path.
-AVALS: dict[type, Aval] = {
-    t: aval_of((), t) for t in map(np.dtype, "?bhilqBHILQefdFD") for t in (t.type,)
-}
+AVALS: dict[type, Aval] = {t: aval_of((), np.dtype(t)) for t in NUMBERS}
 # NumPy's ufuncs -> methods of Scalars that compute the same, the second for a Scalar on the right
 OF_SCALARS: dict[np.ufunc, tuple[Any, Any]] = {}
 

@@ -28,7 +28,7 @@ from lazynp.transforms._extras import (
 )
 from lazynp.transforms._grad import grad, hessian, hvp, jacfwd, jacrev, value_and_grad
 from lazynp.transforms._jac_sparse import jac_sparse
-from lazynp.transforms._jit import Jitted, disable_jit, jit
+from lazynp.transforms._jit import Jitted, jit
 from lazynp.transforms._jvp import jvp
 from lazynp.transforms._looping import fori_loop, while_loop
 from lazynp.transforms._mapped import vmap
@@ -37,5 +37,6 @@ from lazynp.transforms._recipes import recipe_of
 from lazynp.transforms._scanning import map_ as map, scan
 from lazynp.transforms._shard_map import shard_map
 from lazynp.transforms._sized_runs import eval_jaxpr
+from lazynp.transforms._stack import disable_jit
 from lazynp.transforms._stage import eval_shape, make_jaxpr
 from lazynp.transforms.control import front_of, plain_of

@@ -67,23 +67,6 @@ class JitStats:
 STATS = JitStats()
 
 
-class disable_jit:
-    """`with disable_jit():` jitted functions run undecorated, operation by operation. Bodies and
-    branches of control flow do so too, if the deciding values are known. A nested
-    `disable_jit(False)` enables jit again.
-    """
-
-    def __init__(self, disable: bool = True) -> None:
-        self._disable = disable
-
-    def __enter__(self) -> None:
-        self._before = DISABLED[:]
-        DISABLED[:] = [1] if self._disable else []
-
-    def __exit__(self, *error: Any) -> None:
-        DISABLED[:] = self._before
-
-
 # -- the public function ---------------------------------------------------------------------------
 
 
@@ -114,8 +97,11 @@ class Jitted:
         self._function, self._name = function, name_of(function)
         made_of = function, numbers, names, donated, inline, loops, compiled, axes, shardings
         self._made_of = made_of
-        self._params = {"name": self._name} | ({"compiled": compiled} if compiled else {})
+        self._params: dict[str, Any] = {"name": self._name}
+        if compiled:
+            self._params["compiled"] = compiled
         self._loops = loops
+        self._notes: list[str] = []  # what became of loops
         self._what = f"jit of {self._name}"
         arranged = shardings != (None, None)
         self._arrangement = Arrangement(*shardings, self._what) if arranged else None
@@ -124,12 +110,14 @@ class Jitted:
         # static as well, where they are ints
         bounds = bounds_only(function) if not (numbers or names) else ()
         self._bounds = places_and_names(function, (), bounds) if bounds else ((), ())
-        self._inline = inline
-        self._donated = places_and_names(function, *donated, "donate") if any(donated) else donated
+        self._donated, self._inline = donated, inline
+        if any(donated):
+            self._donated = places_and_names(function, *donated, "donate")
         self._cache: dict[Any, Traced] = {}
-        self._quick, self._placed, self._here = {}, {}, {}
+        self._quick: dict[Any, Quick] = {}
+        self._placed, self._here = {}, {}
         self._alone: set[Any] = set()  # the shapes of arguments that `_of_these_sizes` serves
-        self._reasons, self._notes = list[str](), list[str]()  # of traces; what became of loops
+        self._reasons: list[str] = []
         self._implied = not (numbers or names) and axes is None and shardings == (None, None)
         self._fixed = False  # ints are static too: a trace has failed with them
         self._simple = not (self._numbers or self._names or any(donated) or bounds)

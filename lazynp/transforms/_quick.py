@@ -17,7 +17,7 @@ import numpy as np
 
 from lazynp._alone import ALONE as ALONE_HERE, TIMES, Alone, Prepared, at_once as at_once_here
 from lazynp._array import NDArray, Scalar, begin, new_array, new_scalar
-from lazynp._avals import SCALAR_DTYPES, TracedAval, on_device, traced_aval
+from lazynp._avals import NUMBERS, SCALAR_DTYPES, TracedAval, on_device, traced_aval
 from lazynp._config import config
 from lazynp._fronts import in_front
 from lazynp._jaxpr import Jaxpr
@@ -75,8 +75,8 @@ def operands_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operands | Non
     return (structure, orders, found[0]), *found[1:]
 
 
-_NUMBERS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefdFD")  # NumPy's
-_SINGLE = frozenset({NDArray, Scalar, np.ndarray, *SCALAR_DTYPES, *_NUMBERS})  # no trees
+_NUMPYS = frozenset(NUMBERS)
+_SINGLE = frozenset({NDArray, Scalar, np.ndarray, *SCALAR_DTYPES, *NUMBERS})  # no trees
 
 
 def _of_leaves(args: Sequence[Any]) -> Operands | None:
@@ -120,7 +120,7 @@ def _of_leaves(args: Sequence[Any]) -> Operands | None:
         elif t in SCALAR_DTYPES:
             key.append(t)
             values.append(leaf(SCALAR_DTYPES[t].type(x)))
-        elif (t is np.ndarray and x.flags.c_contiguous) or t in _NUMBERS:
+        elif (t is np.ndarray and x.flags.c_contiguous) or t in _NUMPYS:
             if not (on_device(x.dtype) and x.dtype.isnative):
                 return None
             node = leaf(x)
@@ -141,8 +141,8 @@ def _of_leaves(args: Sequence[Any]) -> Operands | None:
     return tuple(key), (*nodes, *values), args
 
 
-def copied(node: Node) -> Node:
-    """A node with a copy of the value."""
+def _copied(node: Node) -> Node:
+    """A node with a copy of NumPy's value, which may change before the call runs."""
     return node_of(node[VALUE])
 
 
@@ -158,7 +158,7 @@ def stays(jaxpr: Jaxpr, nodes: tuple[Node, ...]) -> bool:
 class Quick:
     """The operation that a call becomes, for arguments with one key."""
 
-    __slots__ = ("op", "projections", "makers", "tree", "constants", "classes")
+    __slots__ = ("op", "projections", "makers", "tree", "constants", "classes", "borrows")
 
     def __init__(self, op: Op, made: Sequence[Any], tree: Any, constants: tuple[Node, ...]) -> None:
         """made: for each result, whether it is an Array (not a Scalar) even if 0-d, its order and
@@ -176,6 +176,7 @@ class Quick:
         plain = not constants and all([m is new_scalar or m is new_array for m in self.makers])
         classes = [Scalar if m is new_scalar else NDArray for m in self.makers]
         self.classes = tuple(classes) if plain else ()
+        self.borrows = False  # whether arguments are NumPy's
 
     def call(self, args: Sequence[Any], nodes: tuple[Node, ...]) -> Any:
         """Record the call. Does what `bind` does, with everything precomputed. The user's frame is
@@ -188,7 +189,8 @@ class Quick:
         outs: list[Node]
         found = at_once_here(recorder, self.op, nodes)
         if found is None:
-            nodes = tuple([copied(n) if n[CODE] is BORROWED else n for n in nodes])
+            if self.borrows:
+                nodes = tuple([_copied(n) if n[CODE] is BORROWED else n for n in nodes])
             begin(recorder, *args, depth=2)
         where = local.where
         if where is None:
@@ -295,12 +297,17 @@ def quick_of(
     if not all(aval_of_node(n).dtype.isnative for n in nodes):
         return None
     if elsewhere:
-        quick = not always and not op.host and op.bounds is None and op.aval
-        quick = quick and not any(order or flags for _, order, flags in made)
-        return PlacedQuick(op, made, tree, ()) if quick else None
+        plain = not always and not op.host and op.bounds is None and op.aval
+        plain = plain and not any(order or flags for _, order, flags in made)
+        return PlacedQuick(op, made, tree, ()) if plain else None
     if op.host and only_checks(op):
         jaxpr, failures = discharged(jaxpr, 0)
         op = op_of(jit_call, {"jaxpr": jaxpr, **params}, ins)
         made, tree = [*made, (True, None, None)], (tuple, None, (tree, LEAF))
-        return CheckedQuick(op, made, tree, always, failures)
-    return None if op.host or not op.aval else Quick(op, made, tree, always)
+        quick: Quick = CheckedQuick(op, made, tree, always, failures)
+    elif op.host or not op.aval:
+        return None
+    else:
+        quick = Quick(op, made, tree, always)
+    quick.borrows = any(n[CODE] is BORROWED for n in nodes)
+    return quick

@@ -47,6 +47,25 @@ from lazynp.primitives import elementwise, shaping
 Params = dict[str, Any]
 
 DISABLED: list[int] = []  # one entry for each `disable_jit` in effect
+
+
+class disable_jit:
+    """`with disable_jit():` jitted functions run undecorated, operation by operation. Bodies and
+    branches of control flow do so too, if the deciding values are known. A nested
+    `disable_jit(False)` enables jit again.
+    """
+
+    def __init__(self, disable: bool = True) -> None:
+        self._disable = disable
+
+    def __enter__(self) -> None:
+        self._before = DISABLED[:]
+        DISABLED[:] = [1] if self._disable else []
+
+    def __exit__(self, *error: Any) -> None:
+        DISABLED[:] = self._before
+
+
 # Each is called when a transformation begins to run a function. It gives what to call at the end.
 inner_observers: list[Callable[[], Callable[[], None]]] = []
 

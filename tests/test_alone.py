@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ import lazynp as np
 from lazynp import _alone
 from lazynp._node import VALUE
 from tests.helpers import Counted
+from tests.test_threads import together
 
 TIMES = _alone.TIMES + 3  # calls until one may run at once: the first makes the plan
 
@@ -209,21 +209,14 @@ def test_an_interrupted_call_raises_and_the_next_one_works(monkeypatch: Any) -> 
 def test_threads_call_the_same_function() -> None:
     f = np.jit(lambda x: (x * 2.0, x.sum()))
     warm(f, np.arange(50.0))
-    wrong: list[Any] = []
 
     def work(k: int) -> None:
         x = np.full(50, float(k))
         for _ in range(60):
             double, total = f(x)
-            if float(total) != 50.0 * k or numpy.asarray(double)[7] != 2.0 * k:
-                wrong.append(k)
+            assert float(total) == 50.0 * k and numpy.asarray(double)[7] == 2.0 * k
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not wrong
+    together(work, 6)
 
 
 NUMPYS: dict[str, Any] = {

@@ -161,11 +161,11 @@ def check(form: str, eager: bool) -> None:
 
 @needs_c
 def test_equal_dtypes_of_dates_and_strings_have_one_aval() -> None:
-    days, names = made(np)["days"], made(np)["names"]
+    days, names, day = made(np)["days"], made(np)["names"], numpy.timedelta64(1, "D")
     set_eager(True)
 
     def some() -> list[Any]:
-        return [days - days[0], days.astype("M8[M]"), names.astype("U7"), names[[0, 1]], days + 1]
+        return [days - days[0], days.astype("M8[M]"), names.astype("U7"), names[[0, 1]], days + day]
 
     some()
     assert calls_of(some) == []

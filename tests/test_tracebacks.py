@@ -38,6 +38,7 @@ WRONG = {
     "jit of reshape": (lambda: np.jit(lambda x: x.reshape(4, 2))(np.ones(6)), ValueError),
     "jit of grad": (lambda: np.jit(np.grad(lambda x: x + x))(np.ones(3)), TypeError),
     "jvp": (lambda: np.jvp(lambda x: x, np.ones(3), np.ones(3)), TypeError),
+    "hvp": (lambda: np.hvp(lambda x: x.sum(), np.ones(3), np.ones(3)), TypeError),
     "reshape": (lambda: np.ones((2, 3)).reshape(4, 2), ValueError),
     "np.reshape": (lambda: np.reshape(np.ones((2, 3)), (4, 2)), ValueError),
     "concatenate": (lambda: np.concatenate([np.ones((2, 2)), np.ones((3, 3))]), ValueError),

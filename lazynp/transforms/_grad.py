@@ -13,6 +13,7 @@ from lazynp._avals import Aval, aval_of
 from lazynp._node import Node, aval_of_node, leaf
 from lazynp._tree import tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import elementwise, shaping
+from lazynp.transforms._for_users import for_users
 from lazynp.transforms._jvp import is_zero, jvp
 from lazynp.transforms._linearize import Linearized, linearize_nodes
 from lazynp.transforms._pulls import moving, vjp, whole
@@ -360,6 +361,7 @@ def hessian(
     return jacfwd(inner, argnums, has_aux, holomorphic)
 
 
+@for_users
 def hvp(function: Callable[..., Any], primals: Any = None, tangents: Any = None) -> Any:
     """The Hessian of f at `primals` times `tangents`: a jvp of the gradient.
 
@@ -389,4 +391,5 @@ def _product(function: Callable[..., Any]) -> Callable[..., Any]:
     def product(x: Any, v: Any, *args: Any) -> Any:
         return jvp(lambda x: slope(x, *args), (x,), (v,))[1]
 
+    product.__qualname__ = f"hvp of {name_of(function)}"  # in Python's errors
     return product

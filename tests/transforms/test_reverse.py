@@ -282,3 +282,13 @@ def test_hvp_of_no_function_is_refused_where_it_is_written() -> None:
         np.hvp(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="primals and tangents"):
         np.hvp(np.sum, (X,))
+
+
+def test_errors_of_hvp_name_the_function() -> None:
+    def f(x: Any) -> Any:
+        return (x * x).sum()
+
+    with pytest.raises(TypeError, match=r"hvp of f\(\) missing 1 required positional argument"):
+        np.hvp(f)(X)
+    with pytest.raises(TypeError, match=r"hvp of .*f: primals and tangents"):
+        np.hvp(f, X, X)

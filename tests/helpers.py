@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import importlib.util
 import sys
 import threading
@@ -68,8 +69,11 @@ def leave_to_host(monkeypatch: pytest.MonkeyPatch, *kinds: str) -> None:
 
 
 def be_eager(eager: bool = True) -> None:
-    """As in a long loop of small operations, or as before one."""
+    """As in a long loop of small operations, or as before one. No rounds are recorded to find a
+    unit, whatever has been written: these would run without NumPy's warnings.
+    """
     local.recorder.policy.mode = Mode.EAGER if eager else Mode.RECORD
+    local.recorder.policy.patience = math.inf
     local.recorder.choose()
 
 

@@ -3,6 +3,9 @@
 Where nothing but a call and its results is pending when a value is asked for, the call's program is
 known from its op: no search for a form is needed. Where that has come again and again, the next
 call does not wait until it is asked for. It runs at once, and nothing is recorded.
+
+Calls that gain nothing by a program, as those of a few small operations, run at once too: as
+sequences of operations by NumPy.
 """
 
 from __future__ import annotations
@@ -16,15 +19,19 @@ from lazynp._config import config
 from lazynp._memo import Memo
 from lazynp._node import ARGS, BORROWED, CODE, OP, PROJECT, VALUE, Node, Op
 from lazynp._observers import observers
-from lazynp._plan import STATS, Plan
+from lazynp._plan import STATS, Plan, Sighting
 from lazynp._recorder import Recorder
-from lazynp._reference import exclusively, note_read
+from lazynp._reference import exclusively, host, note_read
+from lazynp._sequences import OpSequence, sequence_of
 
 
 def run_alone(nodes: list[Node], asked: Node, reason: Any) -> Plan | None:
     """If these are a call of a function and its results, and ran before, run them the same way."""
     alone = ALONE.get(nodes[0][OP])
     if alone is None:
+        return None
+    if alone.sequence is not None:
+        alone.times = alone.times + 1 if alone.fits(nodes, asked) else 0
         return None
     if alone.run(nodes, asked, reason):
         alone.times += 1
@@ -34,6 +41,9 @@ def run_alone(nodes: list[Node], asked: Node, reason: Any) -> Plan | None:
 
 
 TIMES = 2  # runs by itself, one after the other, before a call no longer waits for others
+# Calls of a sequence that run at once, before one waits whether a value is asked for. (To compute
+# with a value that is there does not count as that.)
+PATIENCE = 64
 
 
 def at_once(recorder: Recorder, op: Op, operands: tuple[Node, ...]) -> Any:
@@ -43,11 +53,13 @@ def at_once(recorder: Recorder, op: Op, operands: tuple[Node, ...]) -> Any:
     call: otherwise, as in a loop, several calls may become one program.
     """
     alone = ALONE.get(op)
-    if alone is None or alone.times < TIMES or not recorder.was_asked or recorder.pending:
+    if alone is None or alone.times < TIMES or recorder.unasked >= PATIENCE or recorder.pending:
         return None
     if observers or config.execution == "reference" or recorder.observed:
         return None
-    return exclusively(_run_now, recorder, alone, operands)
+    if alone.sequence is not None:
+        return exclusively(_run_sequence, recorder, alone, operands)
+    return None if recorder.unasked else exclusively(_run_now, recorder, alone, operands)
 
 
 def _run_now(recorder: Recorder, alone: Alone, operands: tuple[Node, ...]) -> Any:
@@ -67,9 +79,45 @@ def _run_now(recorder: Recorder, alone: Alone, operands: tuple[Node, ...]) -> An
         if plan.at_once:
             raise
         return None
-    recorder.was_asked = False
+    recorder.unasked = 1
     alone.count()
     return plan, results[0]
+
+
+def _run_sequence(recorder: Recorder, alone: Alone, operands: tuple[Node, ...]) -> Any:
+    if config.execution != "adaptive" or config.debug_nans or not alone.left:
+        return None
+    if any([a[VALUE] is None for a in operands]):
+        return None
+    results = alone.sequence.run(recorder.quiet, [host(a) for a in operands])
+    if results is None:
+        return None
+    recorder.unasked += 1
+    alone.left -= 1
+    if not alone.left:
+        alone.pays()
+    STATS.cuts += 1
+    STATS.reference_runs += 1
+    return None, results
+
+
+def ran_by_numpy(known: Plan | Sighting, nodes: list[Node], asked: Node | None) -> None:
+    """A call of a function is about to be interpreted, as its program does not pay yet: if it is
+    small and by itself, the next ones may run as a sequence.
+    """
+    op = nodes[0][OP]
+    if op in ALONE or asked is None or config.execution != "adaptive":
+        return
+    sequence = _sequences.get(op, _UNKNOWN)
+    if sequence is _UNKNOWN:
+        plain = op.primitive.name == "jit" and not op.params.get("donate")
+        sequence = _sequences.put(op, sequence_of(op.params["jaxpr"]) if plain else None)
+    if sequence is None:
+        return
+    place = next((i for i, n in enumerate(nodes) if n is asked), 0)
+    alone = Alone(known, [n[OP] for n in nodes], place, [], sequence)
+    if alone.fits(nodes, asked) and len(nodes) == 1 + len(op.aval):
+        ALONE.put(op, alone)
 
 
 class Alone:
@@ -80,12 +128,18 @@ class Alone:
     all are wanted.
     """
 
-    __slots__ = ("plan", "ops", "place", "slots", "times", "prepared")
+    __slots__ = ("plan", "ops", "place", "slots", "times", "prepared", "sequence", "left")
 
-    def __init__(self, plan: Plan, ops: list[Op], place: int, slots: list[bool]) -> None:
+    def __init__(
+        self, plan: Any, ops: list[Op], place: int, slots: list[bool],
+        sequence: OpSequence | None = None,
+    ) -> None:  # fmt: skip
+        """sequence: what runs instead of the plan's program. Then the plan may be a sighting."""
         self.plan, self.ops, self.place, self.slots = plan, ops, place, slots
         self.times = 0  # runs by itself, one after the other
         self.prepared: Any = None
+        self.sequence: Any = sequence
+        self.left = 0 if sequence is None else _runs_of(sequence, plan.costs)  # until a program pays
 
     @staticmethod
     def of(plan: Plan, nodes: list[Node], asked: Node | None) -> Alone | None:
@@ -104,6 +158,23 @@ class Alone:
             return None
         slots = [isinstance(a[VALUE], np.generic) for a in args]
         return Alone(plan, [n[OP] for n in nodes], place, slots)
+
+    def fits(self, nodes: list[Node], asked: Node | None) -> bool:
+        """Whether these are such a call again, with operands that are there."""
+        call, *results = nodes
+        if [n[OP] for n in nodes] != self.ops or not self.place or nodes[self.place] is not asked:
+            return False
+        if not all(n[OP].primitive is PROJECT and n[ARGS][0] is call for n in results):
+            return False
+        return all([type(a) is list and a[VALUE] is not None for a in call[ARGS]])
+
+    def pays(self) -> None:
+        """Runs of its sequence have cost as much as a program: the next calls make that."""
+        self.times = -(1 << 40)
+        if isinstance(self.plan, Sighting):
+            self.plan.left = 0
+        else:
+            self.plan.owed = self.plan.costs[2]
 
     def is_ready(self) -> bool:
         """Whether its program may run, as things stand."""
@@ -160,6 +231,18 @@ class Alone:
         self.plan.tier = "compiled"
 
 
+def _runs_of(sequence: OpSequence, costs: tuple[float, float, float]) -> int:
+    """How often it runs before a program would have paid. costs: by reference, of the program, and
+    of compiling it.
+    """
+    _, compiled, compiling = costs
+    gain = sequence.cost - compiled
+    return int(min(compiling / gain, _FOREVER)) if gain > 0 else _FOREVER
+
+
+_FOREVER = 1 << 40
+
+
 class Prepared:
     """What does not change from call to call: the program, and where its operands are."""
 
@@ -180,6 +263,8 @@ class Prepared:
 
 
 ALONE: Memo[Op, Alone] = Memo("calls", costly=True)  # by the op of the call
+_UNKNOWN: Any = object()
+_sequences: Memo[Op, OpSequence | None] = Memo("sequences")  # by the op of the call; None: unfit
 
 
 def run_compiled(plan: Plan, nodes: list[Node], leaves: list[Node], slots: list[Any]) -> None:

@@ -82,13 +82,14 @@ def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
     if asked is not None and asked[VALUE] is not None:
         return None
     if asked is not None:
+        recorder.unasked = 0
         for tell in on_force:
             tell()
         pending = recorder.pending
         alone = pending and not observers and recorder.place is None
         plan = run_alone(pending, asked, reason) if alone else None
         if plan is not None:
-            recorder.due, recorder.inside, recorder.was_asked = False, UNKNOWN, True
+            recorder.due, recorder.inside = False, UNKNOWN
             return plan
     # otherwise another thread evaluated it
     nodes = [n for n in recorder.pending if n[VALUE] is None]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _blocks, _reference, _unit, lowering
-from lazynp._alone import ALONE, Alone, run_compiled
+from lazynp._alone import ALONE, Alone, ran_by_numpy, run_compiled
 from lazynp._config import config
 from lazynp._form import Likeness, depth_first, drop_dead, outside_of, place_of, scan
 from lazynp._fronts import in_front
@@ -69,6 +69,8 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
             if verdict is not None:
                 plan.took(perf_counter() - begin)
             return plan
+    elif nodes and nodes[0][OP].primitive.kind == "call":
+        ran_by_numpy(plan, nodes, asked)
     STATS.reference_runs += 1
     plan.tier = "reference"
     del leaves  # references that would keep operands from being reused

@@ -109,7 +109,7 @@ class Recorder:
 
     __slots__ = (
         "pending", "limit", "due", "backend", "quiet", "inside", "staging", "sites", "policy",
-        "countdown", "was_asked", "observed", "__weakref__",
+        "countdown", "unasked", "observed", "__weakref__",
     )  # fmt: skip
 
     place: Any = None  # the devices of what is recorded, if not the first: see `_placed`
@@ -125,7 +125,7 @@ class Recorder:
         self.inside: tuple[int, int, tuple[int, ...]] | None = UNKNOWN
         self.staging = ""  # what is being traced; nothing has a value there
         self.countdown = TICK  # the fast path in C has one of its own
-        self.was_asked = True  # a value was asked for since the last call that ran at once
+        self.unasked = 0  # calls that ran at once since a value was asked for
         self.observed = 0  # open blocks of `recording`
         self.choose()
 

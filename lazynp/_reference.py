@@ -300,7 +300,7 @@ def host(node: Node) -> Any:
     if isinstance(value, tuple):  # several results
         return tuple([lowering.host(v) if lowering.is_buffer(v) else v for v in value])
     value = lowering.host(value)
-    local.recorder.was_asked = True
+    local.recorder.unasked = 0
     if value.ndim == 0:
         value = value[()]
     if lowering.on_host():

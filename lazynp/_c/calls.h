@@ -15,12 +15,14 @@
     X(Placed, place) X(Placed, committed) X(Placed, declared) X(Placed, _host) X(Place, asked)     \
     X(PlacedRecorder, sources) X(Alone, times) X(Alone, plan) X(Alone, prepared) X(Plan, current)  \
     X(Plan, runs) X(Prepared, program) X(Prepared, run) X(Prepared, leaves) X(Prepared, slots)     \
-    X(Prepared, moves) X(Prepared, executable)
+    X(Prepared, moves) X(Prepared, executable) X(Alone, sequence) X(Alone, left)                   \
+    X(Sequence, constants) X(Sequence, steps) X(Sequence, outs)
 
 /* What the front gets as `function` and as `known`, in this order. */
-#define CLASSES_OF_CALLS(X) X(Jitted) X(Quick) X(Placed) X(Place) X(PlacedRecorder) X(Alone) X(Plan) X(Prepared)
+#define CLASSES_OF_CALLS(X) X(Jitted) X(Quick) X(Placed) X(Place) X(PlacedRecorder) X(Alone) X(Plan) X(Prepared) \
+    X(Sequence)
 #define KNOWN_OF_CALLS(X) X(disabled) X(alone) X(observers) X(count) X(stats) X(calls) X(unflatten) X(trace) X(traced_of) \
-    X(alone_here) X(elsewhere) X(watched) X(lock) X(buffer_of) X(watched_enough)
+    X(alone_here) X(elsewhere) X(watched) X(lock) X(buffer_of) X(watched_enough) X(borrowed) X(patience)
 
 static struct {
 #define X(name) PyObject *name;
@@ -29,7 +31,7 @@ static struct {
 #define X(class, name) Py_ssize_t class##_##name;
     OF_CALLS(X)
 #undef X
-    PyObject *placed, *aval, *compiled_runs, *cuts, *calls_of; /* strings */
+    PyObject *placed, *aval, *compiled_runs, *reference_runs, *cuts, *calls_of, *array; /* strings */
     Py_ssize_t times; /* see `_alone.TIMES` */
 } calls;
 
@@ -153,17 +155,27 @@ static int add_one(PyObject *object, PyObject *name)
     return failed ? -1 : 0;
 }
 
+/* Count a call that ran at once, by a program or by reference. */
+static int count_call(PyObject *runs)
+{
+    int failed = add_one(calls.stats, runs) < 0 || add_one(calls.stats, calls.cuts) < 0;
+    return failed || add_one(calls.calls, calls.calls_of) < 0 ? -1 : 0;
+}
+
+/* Add to a number in a slot. */
+static int add_in_slot(PyObject **slot, Py_ssize_t more)
+{
+    PyObject *sum = PyLong_FromSsize_t(PyLong_AsSsize_t(*slot) + more);
+    if (!sum)
+        return -1;
+    Py_SETREF(*slot, sum);
+    return 0;
+}
+
 /* Count a run, as `at_once` does. */
 static int count_run(PyObject *plan)
 {
-    PyObject *runs = PyLong_FromSsize_t(PyLong_AsSsize_t(OF_CALL(plan, Plan, runs)) + 1);
-    if (!runs || add_one(calls.stats, calls.compiled_runs) < 0 ||
-        add_one(calls.stats, calls.cuts) < 0 || add_one(calls.calls, calls.calls_of) < 0) {
-        Py_XDECREF(runs);
-        return -1;
-    }
-    Py_SETREF(OF_CALL(plan, Plan, runs), runs);
-    return 0;
+    return count_call(calls.compiled_runs) < 0 ? -1 : add_in_slot(&OF_CALL(plan, Plan, runs), 1);
 }
 
 /* Take the classes and tables of the front. -1: an error. */
@@ -190,6 +202,8 @@ static int take_calls_of(const Front *front)
     calls.placed = PyUnicode_InternFromString("placed");
     calls.aval = PyUnicode_InternFromString("aval");
     calls.compiled_runs = PyUnicode_InternFromString("compiled_runs");
+    calls.reference_runs = PyUnicode_InternFromString("reference_runs");
+    calls.array = PyUnicode_InternFromString("array");
     calls.cuts = PyUnicode_InternFromString("cuts");
     calls.calls_of = PyUnicode_InternFromString("calls");
     return PyErr_Occurred() ? -1 : 0;

@@ -40,7 +40,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
     X(Array, _order) X(Recorder, pending) X(Recorder, limit) X(Recorder, backend)                  \
-    X(Recorder, due) X(Recorder, was_asked) X(Recorder, observed) X(Recorder, quiet) X(Recorder, policy) X(Policy, largest) X(Policy, patience) X(State, watching)  \
+    X(Recorder, due) X(Recorder, unasked) X(Recorder, observed) X(Recorder, quiet) X(Recorder, policy) X(Policy, largest) X(Policy, patience) X(State, watching)  \
     X(Entry, op) X(Entry, aval) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host) X(Op, free)          \
     X(Op, primitive) X(Op, reference) X(Op, explicit) X(Op, inplace) X(Op, params)                                                              \
     X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \

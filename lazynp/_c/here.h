@@ -8,6 +8,13 @@
 #include "calls.h"
 #include "elsewhere.h"
 
+/* Whether this is the policy. */
+static int policy_is(const char *name)
+{
+    PyObject *policy = SLOT(the.config, the.config_execution);
+    return policy && PyUnicode_Check(policy) && PyUnicode_CompareWithASCIIString(policy, name) == 0;
+}
+
 /* The aval of an array or Scalar that a call may take and that has a value, borrowed; NULL: forward. */
 static PyObject *aval_here(PyObject *x)
 {
@@ -21,37 +28,71 @@ static PyObject *aval_here(PyObject *x)
     return is_a(aval, the.Aval) ? aval : NULL;
 }
 
+/* What a call gets for a NumPy array or number, a new node; NULL: forward. As `_quick._of_leaves`. */
+static PyObject *borrowed_leaf(PyObject *x)
+{
+    PyObject *aval = NULL, *made;
+    if (PyArray_CheckExact(x)) {
+        PyArrayObject *memory = (PyArrayObject *)x;
+        PyArray_Descr *plain = PyArray_DescrFromType(PyArray_TYPE(memory));
+        if (plain == PyArray_DESCR(memory) && PyArray_IS_C_CONTIGUOUS(memory))
+            aval = aval_of_memory(memory);
+        Py_XDECREF(plain);
+    } else if (PyArray_IsScalar(x, Generic))
+        aval = Py_XNewRef(aval_of_number(x));
+    made = aval ? leaf(x, aval) : NULL;
+    Py_XDECREF(aval);
+    if (made) {
+        PyObject *code = PyList_GET_ITEM(made, CODE);
+        PyList_SET_ITEM(made, CODE, Py_NewRef(calls.borrowed));
+        Py_DECREF(code);
+    }
+    return made;
+}
+
+/* The operand for an argument, new, and what it adds to the key; NULL: forward. */
+static PyObject *operand_here(PyObject *x, PyObject **parts, Py_ssize_t *k)
+{
+    if (is_python_number(x)) {
+        parts[(*k)++] = (PyObject *)Py_TYPE(x);
+        return Py_NewRef(x);
+    }
+    PyObject *aval = aval_here(x), *made;
+    if (aval) {
+        if (is_scalar(x))
+            parts[(*k)++] = the.Scalar;
+        parts[(*k)++] = aval;
+        if (OF(x, Array, _order) != Py_None)
+            parts[(*k)++] = OF(x, Array, _order);
+        return Py_NewRef(node_of(x));
+    }
+    if (!(made = borrowed_leaf(x)))
+        return NULL;
+    parts[(*k)++] = calls.array;
+    parts[(*k)++] = PyList_GET_ITEM(made, AVAL);
+    return made;
+}
+
 /* The key of the arguments, new, as `_quick._of_leaves` makes it; and, held, the operands: nodes of
-   arrays, then nodes of Scalars and numbers. NULL: forward. */
+   arrays, then nodes of Scalars, and numbers. NULL: forward. */
 static PyObject *key_of_these(PyObject *const *args, Py_ssize_t n, PyObject **operands)
 {
-    PyObject *parts[3 * MOST_ARGS], *aval, *key;
-    Py_ssize_t k = 0, at = 0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        if (is_python_number(args[i])) {
-            parts[k++] = (PyObject *)Py_TYPE(args[i]);
-            continue;
-        }
-        for (Py_ssize_t j = 0; j < i; j++)
-            if (args[j] == args[i])
-                return NULL;
-        if (!(aval = aval_here(args[i])))
-            return NULL;
-        if (is_scalar(args[i]))
-            parts[k++] = the.Scalar;
-        parts[k++] = aval;
-        if (OF(args[i], Array, _order) != Py_None)
-            parts[k++] = OF(args[i], Array, _order);
-    }
-    for (int scalars = 0; scalars < 2; scalars++)
-        for (Py_ssize_t i = 0; i < n; i++)
-            if (is_array(args[i]) != scalars)
-                operands[at++] = is_python_number(args[i]) ? args[i] : node_of(args[i]);
+    PyObject *parts[3 * MOST_ARGS], *given[MOST_ARGS], *key = NULL;
+    Py_ssize_t k = 0, at = 0, taken = 0, twice = 0;
     for (Py_ssize_t i = 0; i < n; i++)
-        Py_INCREF(operands[i]); /* a new tuple may collect garbage, which may run code */
-    key = tuple_of(parts, k);
-    for (Py_ssize_t i = 0; !key && i < n; i++)
-        Py_DECREF(operands[i]);
+        for (Py_ssize_t j = 0; j < i; j++)
+            twice |= args[j] == args[i] && !is_python_number(args[i]);
+    while (!twice && taken < n && (given[taken] = operand_here(args[taken], parts, &k)))
+        taken++;
+    if (taken == n && !twice) {
+        for (int others = 0; others < 2; others++)
+            for (Py_ssize_t i = 0; i < n; i++)
+                if (is_array(args[i]) != others)
+                    operands[at++] = given[i];
+        key = tuple_of(parts, k);
+    }
+    for (Py_ssize_t i = 0; !key && i < taken; i++)
+        Py_DECREF(given[i]);
     return key;
 }
 
@@ -88,20 +129,23 @@ static int are_constants(PyObject *plan, PyObject *prepared, PyObject **operands
 /* Whether this thread's next call may run now, as far as the recorder tells. As `_alone.at_once`. */
 static int may_run_now(PyObject *recorder)
 {
-    return OF(recorder, Recorder, was_asked) == Py_True &&
+    return PyLong_AsSsize_t(OF(recorder, Recorder, unasked)) < PyLong_AsSsize_t(calls.patience) &&
            !PyList_GET_SIZE(OF(recorder, Recorder, pending)) && !PyList_GET_SIZE(calls.observers) &&
            !PyLong_AsSsize_t(OF(recorder, Recorder, observed));
 }
 
 /* How such a call ran before, new; NULL: forward. Likewise. */
-static PyObject *alone_here(PyObject *quick, PyObject **operands, Py_ssize_t n)
+static PyObject *alone_here(PyObject *recorder, PyObject *quick, PyObject **operands, Py_ssize_t n)
 {
     PyObject *alone = PyDict_GetItemWithError(calls.alone_here, OF_CALL(quick, Quick, op));
     if (!alone || PyLong_AsSsize_t(OF_CALL(alone, Alone, times)) < calls.times)
         return NULL;
+    if (OF_CALL(alone, Alone, sequence) != Py_None)
+        return Py_NewRef(alone);
     PyObject *plan = OF_CALL(alone, Alone, plan), *prepared = OF_CALL(alone, Alone, prepared);
     PyObject *current = OF_CALL(plan, Plan, current);
-    if (prepared == Py_None || current == Py_None || OF_CALL(plan, Plan, lean) != Py_None ||
+    if (PyLong_AsSsize_t(OF(recorder, Recorder, unasked)) || prepared == Py_None ||
+        current == Py_None || OF_CALL(plan, Plan, lean) != Py_None ||
         (OF_CALL(plan, Plan, watch) != Py_None && OF_CALL(plan, Plan, watch) != calls.watched_enough) ||
         OF_CALL(prepared, Prepared, program) != current ||
         !are_constants(plan, prepared, operands, n))
@@ -117,26 +161,38 @@ static int called_alone(PyObject *object, PyObject *name)
     return done ? 0 : -1;
 }
 
+/* Evaluate nothing in other threads, and collect no garbage; whether it was collected; -1: an error. */
+static int begin_turn(void)
+{
+    return called_alone(calls.lock, the.acquire) < 0 ? -1 : PyGC_Disable();
+}
+
+/* An error that is set stays. */
+static void end_turn(int collects)
+{
+    PyObject *error[3];
+    if (collects)
+        PyGC_Enable();
+    PyErr_Fetch(&error[0], &error[1], &error[2]);
+    if (called_alone(calls.lock, the.release) < 0)
+        PyErr_Clear(); /* it was acquired */
+    PyErr_Restore(error[0], error[1], error[2]);
+}
+
 /* The results of a prepared call, new, in its turn: see `_reference.exclusively`. NULL without an
    error: forward. */
 static PyObject *run_in_turn(PyObject *prepared, PyObject **operands, Py_ssize_t n)
 {
     PyObject *found = NULL, *buffers;
-    if (called_alone(calls.lock, the.acquire) < 0)
+    int collects = begin_turn();
+    if (collects < 0)
         return NULL;
-    int collects = PyGC_Disable();
     if ((buffers = buffers_of_call(prepared, operands, n, 1))) {
         PyObject *given[3] = {buffers, Py_None, Py_True};
         found = PyObject_Vectorcall(OF_CALL(prepared, Prepared, run), given, 3, NULL);
         Py_DECREF(buffers);
     }
-    if (collects)
-        PyGC_Enable();
-    PyObject *error[3];
-    PyErr_Fetch(&error[0], &error[1], &error[2]);
-    if (called_alone(calls.lock, the.release) < 0)
-        PyErr_Clear(); /* it was acquired */
-    PyErr_Restore(error[0], error[1], error[2]);
+    end_turn(collects);
     return found;
 }
 
@@ -148,10 +204,8 @@ static PyObject *run_here(PyObject *recorder, PyObject *quick, PyObject *alone, 
     PyObject *prepared = Py_NewRef(OF_CALL(alone, Alone, prepared));
     if (users_position(&code, &offset)) {
         PyObject *found = run_in_turn(prepared, operands, n);
-        if (found && count_run(plan) == 0) {
-            Py_SETREF(OF(recorder, Recorder, was_asked), Py_NewRef(Py_False));
+        if (found && count_run(plan) == 0 && add_in_slot(&OF(recorder, Recorder, unasked), 1) == 0)
             out = tree_of_results(quick, plan, found, NULL, code, offset);
-        }
         Py_XDECREF(found);
         Py_DECREF(code);
         Py_DECREF(offset);
@@ -160,6 +214,8 @@ static PyObject *run_here(PyObject *recorder, PyObject *quick, PyObject *alone, 
     Py_DECREF(plan);
     return out;
 }
+
+#include "sequences.h"
 
 /* The same for these arguments. */
 static PyObject *call_here(PyObject *table, PyObject *const *args, Py_ssize_t n)
@@ -174,9 +230,11 @@ static PyObject *call_here(PyObject *table, PyObject *const *args, Py_ssize_t n)
     }
     quick = Py_XNewRef(PyDict_GetItemWithError(table, key));
     if (quick && may_run_now(here)) /* comparing keys may have run code */
-        alone = alone_here(quick, operands, n);
+        alone = alone_here(here, quick, operands, n);
     if (alone)
-        out = run_here(here, quick, alone, operands, n);
+        out = OF_CALL(alone, Alone, sequence) != Py_None
+                  ? call_sequence(here, quick, alone, operands, n)
+                  : run_here(here, quick, alone, operands, n);
     Py_DECREF(key);
     Py_XDECREF(quick);
     Py_XDECREF(alone);
@@ -184,14 +242,6 @@ static PyObject *call_here(PyObject *table, PyObject *const *args, Py_ssize_t n)
     for (Py_ssize_t i = 0; i < n; i++)
         Py_DECREF(operands[i]);
     return out;
-}
-
-/* Whether the policy lets programs run. */
-static int may_run_programs(void)
-{
-    PyObject *policy = SLOT(the.config, the.config_execution);
-    return policy && PyUnicode_Check(policy) &&
-           PyUnicode_CompareWithASCIIString(policy, "reference") != 0;
 }
 
 /* `Jitted.__call__`. */
@@ -206,7 +256,7 @@ static PyObject *jitted(PyObject *self, PyObject *const *args, size_t nargsf, Py
         PyObject *placed = OF_CALL(args[0], Jitted, _placed), *here = OF_CALL(args[0], Jitted, _here);
         if (placed && PyDict_GET_SIZE(placed))
             out = call_elsewhere(placed, args + 1, n);
-        if (!out && !PyErr_Occurred() && here && PyDict_GET_SIZE(here) && may_run_programs())
+        if (!out && !PyErr_Occurred() && here && PyDict_GET_SIZE(here) && !policy_is("reference"))
             out = call_here(here, args + 1, n);
     }
     return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);

@@ -124,22 +124,17 @@ static int take_values(PyObject *list)
     return 1;
 }
 
-/* `run_steps(steps, values)`: the values, and after them the results of the steps. Values may be nodes;
-   None: one has no value that is there. A step is a tuple (op, places of operands, places that nothing
-   reads after it, a bit for each operand that is one of them). */
-static PyObject *run_steps(PyObject *Py_UNUSED(module), PyObject *args)
+/* The values in this list, and after them the results of the steps. It steals the list. Values may be
+   nodes; None: one has no value that is there. A step is a tuple (op, places of operands, places that
+   nothing reads after it, a bit for each operand that is one of them). */
+static PyObject *steps_run_on(PyObject *steps, PyObject *list)
 {
-    PyObject *steps, *given, *list, *few[MOST_ARGS], **values = few;
+    PyObject *few[MOST_ARGS], **values = few;
     Py_ssize_t room = MOST_ARGS;
-    if (!PyArg_ParseTuple(args, "O!O", &PyTuple_Type, &steps, &given))
-        return NULL;
-    list = PySequence_List(given);
-    if (list && !take_values(list)) {
+    if (!take_values(list)) {
         Py_DECREF(list);
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
-    if (!list)
-        return NULL;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(steps); i++) {
         PyObject *step = PyTuple_GET_ITEM(steps, i);
         PyObject *places = PyTuple_GET_ITEM(step, STEP_PLACES);
@@ -176,4 +171,14 @@ end:
     if (values != few)
         PyMem_Free(values);
     return list;
+}
+
+/* `run_steps(steps, values)`: the same for any sequence of values. */
+static PyObject *run_steps(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *steps, *given, *list;
+    if (!PyArg_ParseTuple(args, "O!O", &PyTuple_Type, &steps, &given))
+        return NULL;
+    list = PySequence_List(given);
+    return list ? steps_run_on(steps, list) : NULL;
 }

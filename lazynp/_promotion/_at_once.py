@@ -20,10 +20,10 @@ from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal
 from lazynp._node import VALUE, Op, is_tracer, op_of, projection
 from lazynp._quiet import quiet_result
 from lazynp._recorder import local
+from lazynp._sequences import last_reads, steps_of
 from lazynp._signals import let_through
 from lazynp.primitives.shaping import concatenate, reshape, slice as slicing
 from lazynp.transforms._checks import discharged, has_checks
-from lazynp.transforms._kept import last_reads, steps_of
 from lazynp.transforms._traced import Traced
 
 _MOST = 4000  # steps

@@ -23,6 +23,7 @@ from lazynp._memo import Memo
 from lazynp._node import ARGS, OP, VALUE, Node, Op, aval_of_node
 from lazynp._quiet import quiet_result
 from lazynp._recorder import inside_operation, local
+from lazynp._sequences import Wiring, last_reads, steps_of
 from lazynp._signals import let_through
 from lazynp._trace import staging
 from lazynp._values import there, watched
@@ -306,29 +307,6 @@ def _run_now(program: _Program, nodes: list[Any]) -> list[Array | None] | None:
     return found
 
 
-Wiring = Sequence[tuple[Op, list[int]]]
-
-
-def last_reads(wiring: Wiring, first: int, outs: set[int]) -> dict[int, int]:
-    """By place, the operation after which nothing reads it; not of results."""
-    last: dict[int, int] = {}
-    for i, (_, places) in enumerate(wiring):
-        last[first + i] = i
-        last.update(dict.fromkeys(places, i))
-    return {place: i for place, i in last.items() if place not in outs}
-
-
-def steps_of(wiring: Wiring, last: dict[int, int]) -> tuple[Any, ...]:
-    """For C: each operation, the places of its operands, the places that nothing reads after it,
-    and a bit for each of the first operands that is one of these."""
-    dead: list[list[int]] = [[] for _ in wiring]
-    for place, i in last.items():
-        dead[i].append(place)
-    made = []
-    for (op, places), over in zip(wiring, dead, strict=True):
-        ends = sum([1 << k for k, p in enumerate(places[:2]) if p in over and places.count(p) == 1])
-        made.append((op, tuple(places), tuple(over), ends))
-    return tuple(made)
 
 
 def _chunks(wiring: Wiring, last: dict[int, int]) -> list[Any]:

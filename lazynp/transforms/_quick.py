@@ -15,7 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._alone import ALONE as ALONE_HERE, TIMES, Alone, Prepared, at_once as at_once_here
+from lazynp._alone import (
+    ALONE as ALONE_HERE,
+    PATIENCE,
+    TIMES,
+    Alone,
+    Prepared,
+    at_once as at_once_here,
+)
 from lazynp._array import NDArray, Scalar, begin, new_array, new_scalar
 from lazynp._avals import NUMBERS, SCALAR_DTYPES, TracedAval, on_device, traced_aval
 from lazynp._config import config
@@ -43,6 +50,7 @@ from lazynp._positions import user_frame
 from lazynp._primitive import raise_found
 from lazynp._recorder import PlacedRecorder, StagingRecorder, elsewhere, known, local, staged
 from lazynp._reference import lock, watched
+from lazynp._sequences import OpSequence
 from lazynp._strides import laid_like
 from lazynp._trace import only_checks
 from lazynp._tree import LEAF, flatten_in_order, tree_unflatten
@@ -255,10 +263,12 @@ def front_calls(jitted: Any, stats: Any) -> None:
     """Put a front before `__call__` of the class of jitted functions. It makes the calls that
     `at_once` would run, here and elsewhere. stats: counts calls.
     """
-    classes = jitted, PlacedQuick, Placed, Place, PlacedRecorder, Alone, Plan, Prepared
+    classes = (
+        jitted, PlacedQuick, Placed, Place, PlacedRecorder, Alone, Plan, Prepared, OpSequence,
+    )  # fmt: skip
     known = (
         DISABLED, ALONE, observers, count, STATS, stats, tree_unflatten, TRACE, traced_aval,
-        ALONE_HERE, elsewhere, watched, lock, buffer_of, DONE,
+        ALONE_HERE, elsewhere, watched, lock, buffer_of, DONE, BORROWED, PATIENCE,
     )  # fmt: skip
     call = jitted.__call__
     jitted.__call__ = in_front("jitted", call, function=classes, known=known, times=TIMES)

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from lazynp import lowering
+from lazynp._avals import aval_of
 from lazynp._config import config
 from lazynp._memo import Memo
 from lazynp._node import ARGS, BORROWED, CODE, OP, PROJECT, VALUE, Node, Op
 from lazynp._observers import observers
 from lazynp._plan import STATS, Plan, Sighting
+from lazynp._plan_jaxpr import VECTORS
 from lazynp._recorder import Recorder
 from lazynp._reference import exclusively, host, note_read
 from lazynp._sequences import OpSequence, sequence_of
@@ -70,7 +72,7 @@ def _run_now(recorder: Recorder, alone: Alone, operands: tuple[Node, ...]) -> An
     note_read(found[0])
     program = plan.current
     assert program is not None  # it is ready
-    if not program.packed and (alone.prepared is None or alone.prepared.program is not program):
+    if alone.prepared is None or alone.prepared.program is not program:
         alone.prepared = Prepared(alone.slots, program)  # for the front in C
     results: list[Any] = []
     try:
@@ -95,7 +97,7 @@ def _run_sequence(recorder: Recorder, alone: Alone, operands: tuple[Node, ...]) 
     recorder.unasked += 1
     alone.left -= 1
     if not alone.left:
-        alone.pays()
+        alone.times = -_FOREVER  # the next calls make a program
     STATS.cuts += 1
     STATS.reference_runs += 1
     return None, results
@@ -106,7 +108,10 @@ def ran_by_numpy(known: Plan | Sighting, nodes: list[Node], asked: Node | None) 
     small and by itself, the next ones may run as a sequence.
     """
     op = nodes[0][OP]
-    if op in ALONE or asked is None or config.execution != "adaptive":
+    alone = ALONE.get(op)
+    if alone is not None and alone.sequence is not None and not alone.left:
+        _charge(known)
+    if alone is not None or asked is None or config.execution != "adaptive":
         return
     sequence = _sequences.get(op, _UNKNOWN)
     if sequence is _UNKNOWN:
@@ -118,6 +123,14 @@ def ran_by_numpy(known: Plan | Sighting, nodes: list[Node], asked: Node | None) 
     alone = Alone(known, [n[OP] for n in nodes], place, [], sequence)
     if alone.fits(nodes, asked) and len(nodes) == 1 + len(op.aval):
         ALONE.put(op, alone)
+
+
+def _charge(known: Plan | Sighting) -> None:
+    """Runs of a sequence have cost as much as this form's program."""
+    if isinstance(known, Sighting):
+        known.left, known.paid = 0, known.costs[2]
+    else:
+        known.owed = max(known.owed, known.costs[2])
 
 
 class Alone:
@@ -139,7 +152,9 @@ class Alone:
         self.times = 0  # runs by itself, one after the other
         self.prepared: Any = None
         self.sequence: Any = sequence
-        self.left = 0 if sequence is None else _runs_of(sequence, plan.costs)  # until a program pays
+        self.left = (
+            0 if sequence is None else _runs_of(sequence, plan.costs)
+        )  # until a program pays
 
     @staticmethod
     def of(plan: Plan, nodes: list[Node], asked: Node | None) -> Alone | None:
@@ -167,14 +182,6 @@ class Alone:
         if not all(n[OP].primitive is PROJECT and n[ARGS][0] is call for n in results):
             return False
         return all([type(a) is list and a[VALUE] is not None for a in call[ARGS]])
-
-    def pays(self) -> None:
-        """Runs of its sequence have cost as much as a program: the next calls make that."""
-        self.times = -(1 << 40)
-        if isinstance(self.plan, Sighting):
-            self.plan.left = 0
-        else:
-            self.plan.owed = self.plan.costs[2]
 
     def is_ready(self) -> bool:
         """Whether its program may run, as things stand."""
@@ -246,7 +253,10 @@ _FOREVER = 1 << 40
 class Prepared:
     """What does not change from call to call: the program, and where its operands are."""
 
-    __slots__ = ("program", "executable", "run", "places", "leaves", "slots", "moves")
+    __slots__ = (
+        "program", "executable", "run", "places", "leaves", "slots", "moves", "stages", "vectors",
+        "fixed",
+    )  # fmt: skip
 
     def __init__(self, slots: list[bool], program: Any) -> None:
         """slots: for each operand of the call, whether it is a number."""
@@ -260,6 +270,44 @@ class Prepared:
         ]
         self.program, self.executable, self.run = program, executable, executable.run
         self.moves = bool(getattr(executable, "collectives", ()))  # on one device, none
+        self.stages = [_stage(executable, wanted) for _, wanted in self.leaves]
+        # the numbers that are operands, for each vector of them: memory that is a buffer, and their
+        # places; None: C does not make one of them
+        self.vectors: list[Any] | None = []
+        varying: set[int] = set()
+        for wanted, (kind, indices) in zip(executable.wanted[len(self.leaves) :], program.packed):
+            vector = aval_of((len(indices),), VECTORS[kind])
+            plain = all([d is vector.dtype for d in program.dtypes[kind]]) and kind in "if"
+            stage = _stage(executable, wanted) if plain else None
+            if stage is None:
+                self.vectors = None
+                break
+            self.vectors.append((*stage, [self.slots[k] for k in indices]))
+            varying.update(indices)
+        # those that the program was compiled for, among the numbers
+        self.fixed = [k for k in range(len(self.slots)) if k not in varying]
+
+
+_STAGED = 1 << 16  # bytes: to copy more takes longer than to make a buffer
+
+
+def _stage(executable: Any, wanted: Any) -> Any:
+    """Memory to which C copies an operand of each run, and the buffer that it is: to make a buffer
+    takes as long as to run a small program. None: there is no such memory.
+
+    Runs are synchronous, and XLA copies an operand that is a result. So the memory is free again
+    after a run.
+    """
+    if type(executable) is not lowering.Executable or executable.platform != "cpu":
+        return None
+    aval = wanted.aval
+    if not 0 < aval.nbytes <= _STAGED:
+        return None
+    memory = lowering.aligned_empty(aval.shape, aval.dtype)
+    memory[...] = 0
+    buffer = executable.put(memory, True)
+    places = [x.__array_interface__["data"][0] for x in (memory, lowering.host(buffer))]
+    return (memory, buffer) if places[0] == places[1] else None
 
 
 ALONE: Memo[Op, Alone] = Memo("calls", costly=True)  # by the op of the call

@@ -218,6 +218,7 @@ def _planned(nodes: list[Node], asked: Node | None) -> Planned:
         seen, plan = plan, _form(nodes, leaves, key, node_counts, leaf_counts)
         if seen is not None and plan.runs == 0:
             plan.verdict = seen.verdict
+            plan.owed += seen.paid
         _plans_by_count.put(quick, plan)
     return plan, leaves, slots
 

@@ -411,9 +411,12 @@ def buffer_of(node: Node, executable: Any) -> Any:
 class Sighting:
     """A form that does not deserve a plan yet: by reference, it costs too little."""
 
-    __slots__ = ("left", "runs", "tier", "costs", "repeated", "verdict")
+    __slots__ = ("left", "runs", "tier", "costs", "repeated", "verdict", "paid")
 
     def __init__(self, nodes: list[Node]) -> None:
+        self.paid = (
+            0.0  # microseconds that other runs than those by reference have cost: see _alone
+        )
         self.runs, self.tier, self.repeated = 0, "reference", 0
         self.costs = reference, compiled, compiling = _costs([n[OP] for n in nodes])
         self.verdict = verdict(reference)

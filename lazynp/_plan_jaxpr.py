@@ -60,7 +60,7 @@ class Program:
 
 
 # Every dtype of a kind fits exactly into the vector of its kind.
-_VECTOR = {"f": np.dtype("f8"), "i": np.dtype("i8"), "c": np.dtype("c16")}
+VECTORS = {"f": np.dtype("f8"), "i": np.dtype("i8"), "c": np.dtype("c16")}
 _KIND = {"b": "i", "i": "i", "u": "i", "f": "f", "c": "c"}
 
 
@@ -76,7 +76,7 @@ def cast_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
 def packed_scalars(
     kind: str, values: list[Any], dtypes: list[np.dtype[Any]]
 ) -> np.ndarray[Any, Any]:
-    vector = _VECTOR[kind]
+    vector = VECTORS[kind]
     if all([d is vector for d in dtypes]):
         return np.array(values, vector)
     cast = [cast_scalar(v, d) for v, d in zip(values, dtypes, strict=True)]
@@ -129,7 +129,7 @@ class Lowerer:
         for k in sorted(self.varying - self.tied.keys()):
             kinds.setdefault(_KIND[self.plan.slot_avals[k].dtype.kind], []).append(k)
         for kind, indices in kinds.items():
-            self.vectors[kind] = (Var(aval_of((len(indices),), _VECTOR[kind])), indices)
+            self.vectors[kind] = (Var(aval_of((len(indices),), VECTORS[kind])), indices)
 
     def _step(self, step: Step) -> None:
         op = step.op

@@ -15,7 +15,8 @@
     X(Placed, place) X(Placed, committed) X(Placed, declared) X(Placed, _host) X(Place, asked)     \
     X(PlacedRecorder, sources) X(Alone, times) X(Alone, plan) X(Alone, prepared) X(Plan, current)  \
     X(Plan, runs) X(Prepared, program) X(Prepared, run) X(Prepared, leaves) X(Prepared, slots)     \
-    X(Prepared, moves) X(Prepared, executable) X(Alone, sequence) X(Alone, left)                   \
+    X(Prepared, moves) X(Prepared, executable) X(Prepared, stages) X(Prepared, vectors)        \
+    X(Prepared, fixed) X(Plan, tied) X(Alone, sequence) X(Alone, left)                   \
     X(Sequence, constants) X(Sequence, steps) X(Sequence, outs)
 
 /* What the front gets as `function` and as `known`, in this order. */
@@ -58,9 +59,22 @@ static PyObject *tuple_of(PyObject **parts, Py_ssize_t n)
     return made;
 }
 
-/* The buffers that a prepared call takes, new. NULL without an error: one lies otherwise. lent: memory
-   of the host may become one. */
-static PyObject *buffers_of_call(PyObject *prepared, PyObject **nodes, Py_ssize_t n, int lent)
+/* Copy an operand to memory that is a buffer: see `_alone._stage`. That buffer, borrowed; NULL: there
+   is none. */
+static PyObject *staged_operand(PyObject *prepared, Py_ssize_t i, PyArrayObject *from)
+{
+    PyObject *stage = PyList_GET_ITEM(OF_CALL(prepared, Prepared, stages), i);
+    PyArrayObject *to = stage == Py_None ? NULL : (PyArrayObject *)PyTuple_GET_ITEM(stage, 0);
+    if (!to || PyArray_TYPE(to) != PyArray_TYPE(from) || !PyArray_SAMESHAPE(to, from) ||
+        !PyArray_ISNBO(PyArray_DESCR(from)->byteorder) || !PyArray_IS_C_CONTIGUOUS(from))
+        return NULL;
+    memcpy(PyArray_DATA(to), PyArray_DATA(from), PyArray_NBYTES(to));
+    return PyTuple_GET_ITEM(stage, 1);
+}
+
+/* The buffers that a prepared call takes, new. NULL without an error: one lies otherwise. */
+enum { PLACED, /* what lies on the host does not become one */ LENT, STAGED /* or is copied to one */ };
+static PyObject *buffers_of_call(PyObject *prepared, PyObject **nodes, Py_ssize_t n, int host)
 {
     PyObject *wanted = OF_CALL(prepared, Prepared, leaves);
     PyObject *buffers = PyList_New(PyList_GET_SIZE(wanted));
@@ -69,7 +83,15 @@ static PyObject *buffers_of_call(PyObject *prepared, PyObject **nodes, Py_ssize_
         Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0));
         if (at >= 0 && at < n && is_list(nodes[at]))
             value = Py_NewRef(PyList_GET_ITEM(nodes[at], VALUE));
-        if (value && lent && PyArray_CheckExact(value))
+        PyObject *staged = value && host == STAGED && PyArray_CheckExact(value)
+                               ? staged_operand(prepared, i, (PyArrayObject *)value)
+                               : NULL;
+        if (staged) {
+            PyList_SET_ITEM(buffers, i, Py_NewRef(staged));
+            Py_DECREF(value);
+            continue;
+        }
+        if (value && host != PLACED && PyArray_CheckExact(value))
             Py_SETREF(value, PyObject_CallFunctionObjArgs(calls.buffer_of, nodes[at],
                                                           OF_CALL(prepared, Prepared, executable), NULL));
         if (value && value != Py_None)
@@ -85,6 +107,44 @@ static PyObject *buffers_of_call(PyObject *prepared, PyObject **nodes, Py_ssize_
         Py_XDECREF(value);
     }
     return buffers;
+}
+
+/* Write the numbers among the operands that a program takes as such; 0: forward. */
+static int write_numbers(PyObject *to, PyObject *places, PyObject **operands, Py_ssize_t n)
+{
+    int doubles = PyArray_TYPE((PyArrayObject *)to) == NPY_DOUBLE;
+    char *memory = PyArray_DATA((PyArrayObject *)to);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(places); i++) {
+        Py_ssize_t at = PyLong_AsSsize_t(PyList_GET_ITEM(places, i));
+        PyObject *x = at >= 0 && at < n ? operands[at] : Py_None;
+        if (is_list(x))
+            x = PyList_GET_ITEM(x, VALUE);
+        if (doubles && PyFloat_Check(x)) /* NumPy's are of that class */
+            ((double *)memory)[i] = PyFloat_AS_DOUBLE(x);
+        else if (!doubles && PyArray_IsScalar(x, Int64))
+            ((npy_int64 *)memory)[i] = PyArrayScalar_VAL(x, Int64);
+        else if (!doubles && PyLong_CheckExact(x)) {
+            int over;
+            ((npy_int64 *)memory)[i] = PyLong_AsLongLongAndOverflow(x, &over);
+            if (over)
+                return 0;
+        } else
+            return 0;
+    }
+    return 1;
+}
+
+/* Add the vectors of numbers to the buffers; whether that was done. */
+static int add_vectors(PyObject *prepared, PyObject *buffers, PyObject **operands, Py_ssize_t n)
+{
+    PyObject *vectors = OF_CALL(prepared, Prepared, vectors);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(vectors); i++) {
+        PyObject *vector = PyList_GET_ITEM(vectors, i);
+        if (!write_numbers(PyTuple_GET_ITEM(vector, 0), PyTuple_GET_ITEM(vector, 2), operands, n) ||
+            PyList_Append(buffers, PyTuple_GET_ITEM(vector, 1)) < 0)
+            return 0;
+    }
+    return 1;
 }
 
 /* A handle of one result, new. like: an operand elsewhere; NULL: the result is here. */

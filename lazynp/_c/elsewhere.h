@@ -110,7 +110,7 @@ static PyObject *run_prepared(PyObject *quick, PyObject *alone, PyObject **value
     PyObject *nodes[MOST_ARGS];
     for (Py_ssize_t i = 0; i < n; i++)
         nodes[i] = OF_CALL(values[i], Placed, node);
-    PyObject *buffers = buffers_of_call(prepared, nodes, n, 0);
+    PyObject *buffers = buffers_of_call(prepared, nodes, n, PLACED);
     if (buffers && users_position(&code, &offset)) {
         PyObject *given[3] = {buffers, Py_None, Py_True};
         PyObject *found = PyObject_Vectorcall(OF_CALL(prepared, Prepared, run), given, 3, NULL);

@@ -96,20 +96,26 @@ static PyObject *key_of_these(PyObject *const *args, Py_ssize_t n, PyObject **op
     return key;
 }
 
-/* Whether the numbers among the operands are those that the program was compiled for. (One that takes
-   numbers as operands is not prepared.) */
-static int are_constants(PyObject *plan, PyObject *prepared, PyObject **operands, Py_ssize_t n)
+/* Whether a program takes these numbers: those that are not operands must be what it was compiled
+   for. */
+static int takes_these_numbers(PyObject *plan, PyObject *prepared, PyObject **operands, Py_ssize_t n)
 {
     PyObject *slots = OF_CALL(prepared, Prepared, slots), *constants = OF_CALL(plan, Plan, constants);
+    PyObject *fixed = OF_CALL(prepared, Prepared, fixed), *tied = OF_CALL(plan, Plan, tied);
     Py_ssize_t count = PyList_GET_SIZE(slots), numbers = 0;
     for (Py_ssize_t i = 0; i < n; i++)
         numbers += is_python_number(operands[i]) ||
                    PyArray_IsScalar(PyList_GET_ITEM(operands[i], VALUE), Generic);
-    if (numbers != count || (count && (!is_list(constants) || PyList_GET_SIZE(constants) != count ||
-                                       PyList_GET_SIZE(OF_CALL(plan, Plan, zero_slots)))))
+    if (numbers != count || !is_list(OF_CALL(prepared, Prepared, vectors)))
         return 0;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        Py_ssize_t at = PyLong_AsSsize_t(PyList_GET_ITEM(slots, i));
+    if (PyList_GET_SIZE(fixed) < count && PyObject_IsTrue(tied))
+        return 0;
+    if (PyList_GET_SIZE(fixed) && (!is_list(constants) || PyList_GET_SIZE(constants) != count ||
+                                   PyList_GET_SIZE(OF_CALL(plan, Plan, zero_slots))))
+        return 0;
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(fixed); k++) {
+        Py_ssize_t i = PyLong_AsSsize_t(PyList_GET_ITEM(fixed, k));
+        Py_ssize_t at = i >= 0 && i < count ? PyLong_AsSsize_t(PyList_GET_ITEM(slots, i)) : -1;
         PyObject *x = at >= 0 && at < n ? operands[at] : Py_None, *equal = NULL;
         if (is_list(x))
             x = PyList_GET_ITEM(x, VALUE);
@@ -148,7 +154,7 @@ static PyObject *alone_here(PyObject *recorder, PyObject *quick, PyObject **oper
         current == Py_None || OF_CALL(plan, Plan, lean) != Py_None ||
         (OF_CALL(plan, Plan, watch) != Py_None && OF_CALL(plan, Plan, watch) != calls.watched_enough) ||
         OF_CALL(prepared, Prepared, program) != current ||
-        !are_constants(plan, prepared, operands, n))
+        !takes_these_numbers(plan, prepared, operands, n))
         return NULL;
     return Py_NewRef(alone);
 }
@@ -183,15 +189,23 @@ static void end_turn(int collects)
    error: forward. */
 static PyObject *run_in_turn(PyObject *prepared, PyObject **operands, Py_ssize_t n)
 {
+    static int within; /* a handler of a signal may call the function that it interrupts */
     PyObject *found = NULL, *buffers;
     int collects = begin_turn();
     if (collects < 0)
         return NULL;
-    if ((buffers = buffers_of_call(prepared, operands, n, 1))) {
+    within++;
+    int numbers = PyList_GET_SIZE(OF_CALL(prepared, Prepared, vectors)) > 0;
+    buffers = within > 1 && numbers ? NULL
+                                    : buffers_of_call(prepared, operands, n, within > 1 ? LENT : STAGED);
+    if (buffers && !add_vectors(prepared, buffers, operands, n))
+        Py_CLEAR(buffers);
+    if (buffers) {
         PyObject *given[3] = {buffers, Py_None, Py_True};
         found = PyObject_Vectorcall(OF_CALL(prepared, Prepared, run), given, 3, NULL);
         Py_DECREF(buffers);
     }
+    within--;
     end_turn(collects);
     return found;
 }

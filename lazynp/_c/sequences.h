@@ -10,13 +10,19 @@
 /* A Python number as the NumPy scalar that a program gets, new; NULL: forward. */
 static PyObject *scalar_operand(PyObject *x)
 {
+    PyObject *made = NULL;
+    int over = 0;
     if (PyBool_Check(x))
-        return scalar_of_truth(x == Py_True);
-    if (PyFloat_CheckExact(x))
-        return scalar_of_double(PyFloat_AS_DOUBLE(x));
-    int over;
-    long long value = PyLong_CheckExact(x) ? PyLong_AsLongLongAndOverflow(x, &over) : 0;
-    return PyLong_CheckExact(x) && !over ? scalar_of_integer(NPY_INT64, value) : NULL;
+        PyArrayScalar_RETURN_BOOL_FROM_LONG(x == Py_True);
+    if (PyFloat_CheckExact(x)) {
+        if ((made = PyArrayScalar_New(Double)))
+            PyArrayScalar_ASSIGN(made, Double, PyFloat_AS_DOUBLE(x));
+    } else if (PyLong_CheckExact(x)) {
+        long long value = PyLong_AsLongLongAndOverflow(x, &over);
+        if (!over && (made = PyArrayScalar_New(Int64)))
+            PyArrayScalar_ASSIGN(made, Int64, value);
+    }
+    return made;
 }
 
 /* A result in memory of its own, new. The list of values refers to it. */

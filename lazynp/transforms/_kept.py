@@ -20,7 +20,7 @@ from lazynp._array import Array, begin, new_array
 from lazynp._config import config
 from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
-from lazynp._node import ARGS, OP, VALUE, Node, Op, aval_of_node
+from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
 from lazynp._quiet import quiet_result
 from lazynp._recorder import inside_operation, local
 from lazynp._sequences import Wiring, last_reads, steps_of
@@ -305,8 +305,6 @@ def _run_now(program: _Program, nodes: list[Any]) -> list[Array | None] | None:
             aval = program.steps[i - first][0].aval
             found.append(new_array([None, None, values[i], None, aval]))
     return found
-
-
 
 
 def _chunks(wiring: Wiring, last: dict[int, int]) -> list[Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.distributed.running import LIMIT, Done, command, launched, script, started
+from tests.distributed.running import LATE, LIMIT, TOLD, Done, command, launched, script, started
 
 pytestmark = pytest.mark.own_policy  # it starts processes; the arrays are in test_group
 
@@ -99,12 +99,12 @@ try:
 def test_one_that_is_stopped(tmp_path: Path) -> None:
     text = (
         BEGIN
-        + """
+        + f"""
 try:
     if k == victim:
         parent = os.getpid()
         if os.fork() == 0:  # who lets it go on to its end, so that the launcher need not wait
-            time.sleep(15)
+            {LATE.format(15)}
             os.kill(parent, 9)
             os._exit(0)
         os.kill(parent, signal.SIGSTOP)
@@ -112,7 +112,8 @@ try:
     print(u)
 """
     )
-    done = launched(tmp_path, text + END, 2, 1, "1", heartbeat_timeout=4)
+    text += END + f"    {TOLD}"
+    done = launched(tmp_path, text, 2, 1, "1", heartbeat_timeout=4)
     lost(done, 1, 2, "gave no sign of life for 4 s")
 
 
@@ -120,8 +121,9 @@ try:
     ("act", "words"),
     [
         ("sys.exit(3)", "has ended with the exit code 3"),
-        ("time.sleep(20); 1 / 0", "did not come within 5 s"),
+        (LATE.format(20) + "; 1 / 0", "did not come within 5 s"),
     ],
+    ids=["ended", "late"],
 )
 def test_one_that_does_not_come(tmp_path: Path, act: str, words: str) -> None:
     text = (
@@ -134,7 +136,8 @@ try:
     print(u)
 """
     )
-    done = launched(tmp_path, text + END, 2, 1, "1", collective_timeout=60 if "exit" in act else 5)
+    text += END + f"    {TOLD}"
+    done = launched(tmp_path, text, 2, 1, "1", collective_timeout=60 if "exit" in act else 5)
     last = r"last at operation 1 \(program\) at .*script.py:15"
     lost(done, 1, 2, words, r"process 0 at .*script.py:\d+", last)
 

@@ -16,7 +16,7 @@ import lazynp as np
 from lazynp import distributed
 from lazynp.distributed._environment import first_host, said_place, said_timeout
 from lazynp.distributed._wire import free_port
-from tests.distributed.running import LIMIT, environment, launched, script, started
+from tests.distributed.running import LATE, LIMIT, TOLD, environment, launched, script, started
 
 pytestmark = pytest.mark.own_policy  # it starts processes; the arrays are in test_group
 
@@ -96,7 +96,7 @@ def test_nobody_there_is_an_error_in_time() -> None:
 
 def test_the_missing_process_is_named() -> None:
     port = free_port("127.0.0.1")
-    text = refused(f"initialize('127.0.0.1:{port}', 3, 0, initialization_timeout=10)")
+    text = refused(f"initialize('127.0.0.1:{port}', 3, 0, initialization_timeout=5)")
     assert f"DistributedError initialize: 127.0.0.1:{port}: processes 1, 2 did not come" in text
 
 
@@ -173,11 +173,12 @@ def test_what_processes_tell_each_other(tmp_path: Path) -> None:
 def test_a_barrier_has_a_timeout_of_its_own(tmp_path: Path) -> None:
     done = launched(
         tmp_path,
-        """
-        if k: time.sleep(12)
+        f"""
+        if k: {LATE.format(12)}
         began = time.time()
         try: barrier("a", timeout=0.5)
         except DistributedError as e: print(time.time() - began < 11, e)
+        {TOLD}
         """,
     )
     for k in range(2):

@@ -50,17 +50,24 @@ METHODS = """
     mean sum std max argmin reshape astype transpose dot clip sort cumsum copy item tolist round
     take repeat ravel squeeze
 """.split()
+EDITED = [f"np.{name}" for name in FUNCTIONS + UFUNCS] + [f"np.zeros(3).{n}" for n in METHODS]
 
 
-def _in_editor(expression: str) -> tuple[list[str], str]:
-    """The names of the parameters, and what is shown when the name is hovered over."""
-    code = f"import lazynp as np\n{expression}("
+@pytest.fixture(scope="module")
+def editor() -> jedi.Script:
+    """One file with a call of each: what jedi infers of the namespace serves all of them."""
     options = {
         "project": jedi.Project(ROOT), "environment": jedi.InterpreterEnvironment(),
         "path": ROOT / "edited.py",
     }  # fmt: skip
-    signatures = jedi.Script(code, **options).get_signatures(2, len(expression) + 1)
-    shown = jedi.Script(code[:-1], **options).help(2, len(expression))
+    return jedi.Script("import lazynp as np\n" + "".join(f"{e}()\n" for e in EDITED), **options)
+
+
+def _in_editor(editor: jedi.Script, expression: str) -> tuple[list[str], str]:
+    """The names of the parameters, and what is shown when the name is hovered over."""
+    line, end = EDITED.index(expression) + 2, len(expression)
+    signatures = editor.get_signatures(line, end + 1)
+    shown = editor.help(line, end)
     names = [p.name for p in signatures[0].params] if signatures else []
     return names, "\n".join([d.docstring(raw=True) for d in shown])
 
@@ -79,8 +86,8 @@ def _named(function: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("expression", FUNCTIONS)
-def test_functions(expression: str) -> None:
-    names, shown = _in_editor("np." + expression)
+def test_functions(editor: jedi.Script, expression: str) -> None:
+    names, shown = _in_editor(editor, "np." + expression)
     function = _found(expression)
     wanted = _named(function)
     assert [n for n in names if n in wanted] == wanted
@@ -88,8 +95,8 @@ def test_functions(expression: str) -> None:
 
 
 @pytest.mark.parametrize("name", UFUNCS)
-def test_ufuncs(name: str) -> None:
-    names, shown = _in_editor("np." + name)
+def test_ufuncs(editor: jedi.Script, name: str) -> None:
+    names, shown = _in_editor(editor, "np." + name)
     operands = 2 if name in ("matmul", "vecdot") else getattr(np, name).nin
     assert names[:operands] == (["x"] if operands == 1 else ["x1", "x2"])
     assert names[operands] == "out" and {"dtype", "casting", "signature"} < set(names)
@@ -97,8 +104,8 @@ def test_ufuncs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_methods(name: str) -> None:
-    names, shown = _in_editor("np.zeros(3)." + name)
+def test_methods(editor: jedi.Script, name: str) -> None:
+    names, shown = _in_editor(editor, "np.zeros(3)." + name)
     assert names == list(inspect.signature(getattr(Declarations, name)).parameters)[1:]
     assert shown == f"See `numpy.ndarray.{name}`."
 

@@ -288,22 +288,25 @@ def test_an_int_of_pythons_beside_small_integers(f: Any, step: int, dtype: str) 
     assert outcome(np.jit(program), np.array(given), np.array(v)) == want
 
 
+OF_NUMPY = [
+    -180.5, 3.7, numpy.inf, numpy.nan, 1e20, 2.0**63, -128.9, numpy.float32(numpy.nan),
+    numpy.int64(300), numpy.int32(-3), numpy.uint64(2**64 - 1),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "i8", "u8", "f4"])
-@pytest.mark.parametrize(
-    "value",
-    [-180.5, 3.7, numpy.inf, numpy.nan, 1e20, 2.0**63, -128.9, numpy.float32(numpy.nan),
-     numpy.int64(300), numpy.int32(-3), numpy.uint64(2**64 - 1)],
-)  # fmt: skip
 @pytest.mark.parametrize("f", [store, store_slice, fill, add_to_one], ids=lambda f: f.__name__)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_number_of_numpys_stored_into_integers(f: Any, value: Any, dtype: str) -> None:
+def test_a_number_of_numpys_stored_into_integers(f: Any, dtype: str) -> None:
     def program(x, v):
         return f(x, v[0])
 
-    given, v = numpy.zeros(4, dtype), numpy.array([value])
-    want = outcome(program, given.copy(), v)
-    got = outcome(np.jit(program), np.array(given), np.array(v))
-    assert str(got) == str(want)  # nan is itself
+    jitted = np.jit(program)
+    for value in OF_NUMPY:  # traced once for each of their dtypes
+        given, v = numpy.zeros(4, dtype), numpy.array([value])
+        want = outcome(program, given.copy(), v)
+        got = outcome(jitted, np.array(given), np.array(v))
+        assert str(got) == str(want), value  # nan is itself
 
 
 def test_a_stored_counter_that_fits_is_not_checked() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -121,6 +122,32 @@ def test_signals_reach_all(tmp_path: Path, number: int, code: int) -> None:
     assert launcher.returncode == code
     if number == signal.SIGINT:
         assert out.count("finally") == 3 and errors.count("KeyboardInterrupt") >= 3
+
+
+def test_a_second_interrupt_kills(tmp_path: Path) -> None:
+    """As at a terminal, which sends it to the whole group: each process sees the first one once."""
+    text = """
+    try:
+        print("ready", flush=True)
+        time.sleep(1000)
+    except KeyboardInterrupt:
+        print("stays", flush=True)
+        time.sleep(1000)
+    """
+    pipe = subprocess.PIPE
+    launcher = subprocess.Popen(
+        command(2, 1, script(tmp_path, text)), env=environment(), stdout=pipe, stderr=pipe,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        for word in ("ready", "stays"):
+            lines = {launcher.stdout.readline() for _ in range(2)}  # type: ignore
+            assert lines == {f"[{k}] {word}\n" for k in range(2)}
+            os.killpg(launcher.pid, signal.SIGINT)
+        said = launcher.communicate(timeout=LIMIT)
+    finally:
+        launcher.kill()
+    assert launcher.returncode == 137 and said == ("", "")
 
 
 def test_those_that_stay_long_after_a_failure_are_ended(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import atexit
 import gc
 import operator
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,12 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+class importing:
+    """The processor's time that the import takes."""
+
+    begin = seconds = 0.0
+
+
 _YOUNG = 10.0  # seconds after the import
 
 
@@ -38,6 +45,7 @@ class _Aside:
     seen: list[object] = []
     older: list[object] = []
     callback: Any = None  # that the collector calls
+    track_again: Callable[[list[Any]], object] | None = None
 
 
 _MANY = 200_000  # objects: more than the import makes
@@ -49,6 +57,7 @@ def put_off() -> None:
     which stays, some 80 times. If the import fails, its first run ends that.
     """
     usual = gc.get_threshold()
+    importing.begin = time.process_time()
     _Aside.older = gc.get_objects()
     if gc.isenabled() and 0 < usual[0] < _MANY and not _usual:
         _usual.append(usual)
@@ -96,6 +105,7 @@ def set_aside(
     process: a file that is open is written then. track_again: what lets it look at them, or None;
     then it looks at everything before the process ends. before_full: makes a callback in C.
     """
+    importing.seconds = time.process_time() - importing.begin
     _go_on()
     older, _Aside.older = _Aside.older, []
     if gc.get_freeze_count() or not gc.isenabled():
@@ -106,9 +116,32 @@ def set_aside(
         atexit.register(take_back)
     else:
         track_again(older)
-    _Aside.there = True
+    _Aside.there, _Aside.track_again = True, track_again
     _Aside.seen, _Aside.until = [object()], time.monotonic() + _YOUNG
     _listen(_before if before_full is None else before_full(_before))
+
+
+_FEW = 50_000  # objects of the program's: to look at these once more takes some 15 ms
+
+
+@contextmanager
+def set_aside_too() -> Iterator[None]:
+    """A block that makes many objects that stay. The collector passes over these as well, as long
+    as it does over those of the import. What was there before, it goes on to look at.
+
+    Otherwise the next collections of each generation would look through all of them, and the full
+    ones too: some 30 ms. Another thread's new objects would be set aside with them.
+    """
+    alone = _Aside.there and gc.isenabled() and threading.active_count() == 1
+    older = gc.get_objects() if alone and _Aside.track_again is not None else []
+    with uncollected():
+        yield
+        # a program that has frozen objects itself is left alone
+        if len(older) < _FEW and any([x is _Aside.seen for x in older]):
+            gc.freeze()
+            if _Aside.track_again is not None:
+                _Aside.track_again(older)
+            _Aside.seen = [object()]
 
 
 def take_back() -> None:

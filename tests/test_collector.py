@@ -52,6 +52,22 @@ _collector._Aside.until = 0
 full()
 assert seen() is None and not gc.get_freeze_count()
 """,
+    # what the transformations are made of is passed over as well; what was there before, is not
+    "loaded later": """
+import lazynp
+from lazynp import transforms
+from lazynp._fronts import BUILT
+imported = gc.get_freeze_count()
+young = knot(); young_seen = weakref.ref(young)
+transforms.load()
+assert (gc.get_freeze_count() > imported + 5_000) is BUILT
+del old, young
+gc.collect(1)
+assert (seen() is None) is BUILT and young_seen() is None
+assert gc.get_freeze_count()
+gc.collect()
+assert not gc.get_freeze_count()
+""",
     # what a program does with its collector stays
     "its own": """
 gc.collect(); gc.freeze(); own = gc.get_freeze_count()
@@ -64,6 +80,20 @@ import lazynp
 more = [[] for _ in range(5000)]
 gc.freeze(); all = gc.get_freeze_count()
 gc.collect(); assert gc.get_freeze_count() > all - 100
+""",
+    "its own, loaded later": """
+import lazynp
+from lazynp import transforms
+gc.freeze(); own = gc.get_freeze_count()
+transforms.load()
+assert gc.get_freeze_count() <= own
+""",
+    "off, loaded later": """
+import lazynp
+from lazynp import transforms
+gc.disable(); imported = gc.get_freeze_count()
+transforms.load()
+assert gc.get_freeze_count() <= imported and not gc.isenabled()
 """,
     "off": "gc.disable(); import lazynp; assert not gc.get_freeze_count() and not gc.isenabled()",
     # the collector waits for the end of the import, or, if that fails, for its first run

@@ -122,11 +122,15 @@ def test_hot_functions_load_them(rounds: int, loads: bool) -> None:
 
 
 def test_short_work_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many operations it has: its time counts, too."""
+    """However many operations it has: its time counts, too. It must be a part of the import's,
+    which tells how fast the machine is.
+    """
     loaded: list[int] = []
     monkeypatch.setattr(_promotion.transforms, "load", lambda: loaded.append(clock[0]))
     clock = [0]
     monkeypatch.setattr(_promotion.time, "process_time", lambda: 1e-3 * clock[0])
+    assert 0.01 < _promotion.importing.seconds < 60
+    monkeypatch.setattr(_promotion.importing, "seconds", 0.09)
     fresh = {"ticks": 0, "in_vain": {}}
     monkeypatch.setattr(_promotion, "_Waiting", type("_Waiting", (_promotion._Waiting,), fresh))
     ticks = _promotion._TICKS

@@ -24,6 +24,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from lazynp import transforms
+from lazynp._collector import importing
 from lazynp._config import config
 from lazynp._recorder import tick_observers
 
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
 __all__ = ["Promoted", "all_told", "derivatives", "fronts", "promote", "taken"]
 
 _TICKS = 64  # before these, nothing has run for long
-_SECONDS = 0.03  # since the first of them: about what loading takes
+# Of the time of the import, since the first of them: about what loading takes. So a script that
+# ends before spends nothing on it, and others at most as much as they had taken.
+_PART = 1 / 3
 _BACK = frozenset(
     number
     for name, number in dis.opmap.items()
@@ -73,7 +76,7 @@ def _count(frame: FrameType | None) -> None:
         _Waiting.since = time.process_time()
     if _Waiting.ticks < _TICKS or not config.promotion or config.execution != "adaptive":
         return
-    if time.process_time() - _Waiting.since < _SECONDS:
+    if time.process_time() - _Waiting.since < _PART * importing.seconds:
         return
     while frame is not None:
         code = frame.f_code

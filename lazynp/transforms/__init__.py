@@ -13,7 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from lazynp import _unit
-from lazynp._collector import uncollected
+from lazynp._collector import set_aside_too
 
 if TYPE_CHECKING:
     from lazynp.transforms._all import (
@@ -155,7 +155,7 @@ def load() -> None:
         return
     _loading.add(get_ident())
     try:
-        with uncollected():
+        with set_aside_too():
             everything = import_module("lazynp.transforms._all")
             names = [n for n in (*__all__, *_MORE) if hasattr(everything, n)]
             found = {n: getattr(everything, n) for n in names}

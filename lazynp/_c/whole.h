@@ -723,7 +723,8 @@ static PyObject *reduced_into(Front *front, PyObject *x, PyObject *axis, PyObjec
     return *again || PyErr_Occurred() ? NULL : Py_NewRef(out);
 }
 
-/* `_reduce.reduce`: positional a and axis; axis and keepdims by name. */
+/* `_reduce.reduce`: positional a and axis; axis and keepdims by name. Of a number that is there, as of a
+   list, NumPy makes its array. */
 static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
@@ -734,7 +735,8 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     int again = 1, met = 0, options = 0;
     if (n == 0 || n > 2 || !nothing_staged() || watched())
         return hand_on(front, args, nargsf, names);
-    int listed = PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0]);
+    int listed = PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0]) ||
+                 is_python_number(args[0]) || is_scalar(args[0]) || aval_of_number(args[0]);
     if (!is_array(args[0]) && !listed && !is_memory(args[0]))
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 0; i < named; i++) {

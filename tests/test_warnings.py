@@ -234,6 +234,13 @@ def test_warnings_that_repeat_are_found_by_c(monkeypatch: pytest.MonkeyPatch) ->
         "np.multiply(x.T, x.T, dtype='f4', order='C')", "np.add(x, 1, dtype='i4')",
         "np.add(x, 1, dtype='i4', casting='unsafe')", "np.negative(x, dtype=object)",
         "np.add(x, [1], casting='no')",
+        "np.divide(x, 0, where=[True, False, True], out=np.zeros((2, 3)))",
+        "np.log(x, where=x > -2, out=None)", "np.log(x, where=x > 0, out=None)[x > 0]",
+        "np.log(x, where=[x[0] > 0, [True] * 3])[x > 0]",
+        "np.divide([1, 1], [0.0, 2], where=[True, True])", "np.sqrt(x, where=[True], dtype='f4')",
+        "np.power(x, -1.0, where=[x[0] != 5], out=np.zeros((2, 3), 'f4'), casting='same_kind')",
+        "np.log(x, where=x > -2, out=np.zeros((2, 3), int))", "np.log(x, where=[True, False])",
+        "np.floor_divide(np.array([1, 2]), [0, 0], where=np.array([True, False]))[:1]",
     ],
 )  # fmt: skip
 def test_ufuncs_with_options_warn(form: str) -> None:
@@ -244,7 +251,7 @@ def test_ufuncs_with_options_warn(form: str) -> None:
             warnings.simplefilter("always")
             try:
                 out = eval(form, {"np": xp, "x": x})
-            except TypeError as error:
+            except (TypeError, ValueError) as error:
                 found.append(str(error))
                 continue
         each = out if isinstance(out, tuple) else (out,)

@@ -69,7 +69,7 @@ from lazynp.functions._scalars import AVALS
 from lazynp.functions._selected import Selection
 from lazynp.functions._stores import write_into
 from lazynp.functions._subclass import derived_first
-from lazynp.functions._ufunc_methods import Methods, with_options
+from lazynp.functions._ufunc_methods import Methods, selected, with_options
 from lazynp.primitives import elementwise, shaping
 
 # for `out`: None is different, because it accepts uninitialised elements where `where` is false
@@ -297,6 +297,8 @@ class ufunc(Methods):
         if values is not None:
             del options["signature"]
             return self._by_numpy(values, outs, options, signature)
+        if where is not True and (done := selected(self, inputs, outs, order, options)) is not None:
+            return done
         try:
             results = self._apply(*inputs)
         except (ValueError, OverflowError):

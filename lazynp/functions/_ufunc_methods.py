@@ -14,6 +14,7 @@ from lazynp._avals import on_device
 from lazynp._quiet import aloud
 from lazynp._recorder import local
 from lazynp._sizes import sized
+from lazynp._strides import out_of_order
 from lazynp._values import watched
 from lazynp.functions import _advanced, _assigned, _getset
 from lazynp.functions._arguments import part
@@ -21,7 +22,7 @@ from lazynp.functions._checks import traced
 from lazynp.functions._eager import by_method, done_by_numpy
 from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._foreign import elsewhere, overridden
-from lazynp.functions._host import host_into, needs_host, to_host
+from lazynp.functions._host import host_into, is_hosts, needs_host, to_host
 from lazynp.functions._index_keys import normal_item
 from lazynp.functions._operands import (
     as_array,
@@ -116,6 +117,32 @@ def with_options(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any]
     if isinstance(options.get("dtype"), Array):
         return None  # NumPy would take the array's dtype
     return done_by_numpy(functools.partial(ufunc, **options), *args)
+
+
+def selected(
+    function: Any, inputs: tuple[Any, ...], outs: Any, order: Any, options: dict[str, Any]
+) -> Any:
+    """What NumPy's ufunc gives where `where` is true, if NumPy runs it at once: it warns of what it
+    computes there. None otherwise.
+    """
+    told = {name: x for name, x in options.items() if x is not None}
+    mask, of_numpy = told.pop("where"), function._numpy
+    if function.nout > 1 or not mask.ndim or order not in ("K", None):
+        return None
+    if told["casting"] == "unsafe" or any(map(is_hosts, (*inputs, *outs))):
+        return None
+
+    def into(*values: Any) -> Any:
+        *operands, where, memory = values
+        return of_numpy(*operands, out=memory, where=where, **told)
+
+    def fresh(*values: Any) -> Any:
+        (zeros,) = function._zeros(values[:-1], where=values[-1], **told)
+        return into(*values, zeros)
+
+    if outs[0] is not None:
+        return outs[0] if write_into(outs[0], (*inputs, mask), into) else None
+    return None if out_of_order(*inputs) else done_by_numpy(fresh, *inputs, mask)
 
 
 class Methods:

@@ -40,6 +40,7 @@ from lazynp.functions._construct import array, asarray
 from lazynp.functions._eager import or_itself
 from lazynp.functions._getset import getitem
 from lazynp.functions._operands import as_array
+from lazynp.functions._scalars import AVALS, scalar
 
 normalize_axis_index = np.lib.array_utils.normalize_axis_index
 normalize_axis_tuple = np.lib.array_utils.normalize_axis_tuple
@@ -280,6 +281,8 @@ _MAY_BE_ONE = (
 @showing
 def squeeze(a: Any, axis: Any = None) -> Array:
     """See `numpy.squeeze`."""
+    if axis is None and type(a) in AVALS:
+        return scalar(a, AVALS[type(a)])
     x = viewable(a)
     if axis is None:
         dropped = tuple(i for i, n in enumerate(x.shape) if n == 1)

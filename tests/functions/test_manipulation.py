@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 import lazynp
 from lazynp.transforms import make_jaxpr
 from tests.functions.rows import check
+from tests.test_fastpath import calls_of
 
 rng = np.random.default_rng(3)
 
@@ -788,3 +789,14 @@ def test_any_insert_and_delete(data: Any) -> None:
     names = {"x": filled(shape), "axis": axis, "places": places}
     check("np.insert(x, places, 9, axis)", names, exact=True)
     check("np.delete(x, places, axis)", names, exact=True)
+
+
+def test_squeezing_a_number_makes_no_views() -> None:
+    for number in (np.float64(2.5), np.int8(3), np.bool_(True), np.complex64(1j)):
+        out = lazynp.squeeze(number)
+        assert isinstance(out, lazynp.generic) and out == np.squeeze(number)
+        assert out.dtype == number.dtype and type(lazynp.squeeze(number.item())) is lazynp.ndarray
+        calls = calls_of(lambda x=number: lazynp.squeeze(x))
+        assert not [c for c in calls if c.startswith("_views.py") and c != "_views.py: call"]
+    with pytest.raises(np.exceptions.AxisError):
+        lazynp.squeeze(np.float64(2.5), 1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, new_array
+from lazynp._array import Array, NDArray, Scalar, new_array
 from lazynp._errstate import quiet, warn
 from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
@@ -20,7 +20,14 @@ from lazynp.functions import reductions, ufuncs
 from lazynp.functions._arguments import NO_COPY
 from lazynp.functions._eager import by_method, by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host
-from lazynp.functions._operands import as_array, broadcast, cast, scalar_if_0d, store
+from lazynp.functions._operands import (
+    as_array,
+    broadcast,
+    cast,
+    check_writeable,
+    scalar_if_0d,
+    store,
+)
 from lazynp.functions._recording import apply
 from lazynp.functions._reduce import BOOL
 from lazynp.primitives import elementwise, shaping
@@ -243,8 +250,8 @@ def nan_to_num(
 ) -> Any:
     """See `numpy.nan_to_num`."""
     if copy is None:  # only if it must, as `np.array`
-        copy = not isinstance(x, (Array, np.ndarray))
-    if not copy and not isinstance(x, (Array, np.ndarray)):
+        copy = not isinstance(x, (NDArray, np.ndarray))
+    if not copy and not isinstance(x, (NDArray, np.ndarray)):
         raise ValueError(NO_COPY)
     source = as_array(x)
     if source.dtype.kind in "fc" and needs_host(source) and copy:
@@ -261,6 +268,7 @@ def nan_to_num(
     else:
         result = cast(_finite(source, *values), source.dtype)
     if not copy:
+        check_writeable(x, name="assignment destination")
         if isinstance(x, np.ndarray):  # a NumPy array, from another library
             return store(result, x)
         store(result, source)

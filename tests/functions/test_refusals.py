@@ -217,3 +217,20 @@ def test_parts_that_no_list_holds(count: int) -> None:
     want = outcome(lambda: numpy.array_split(numpy.ones(3), count))[0]
     assert want in {"MemoryError", "OverflowError"}
     assert outcome(lambda: np.array_split(np.ones(3), count))[0] == want
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "np.broadcast_to(np.nan, (3,))", "np.frombuffer(bytes(8))", "np.array([np.nan])[0]",
+        "np.array([1.5]).sum()", "2.5", "[1.0]", "np.array([np.nan, 1])", "np.array(np.nan)",
+        "np.broadcast_to(1, (3,))",
+    ],
+)  # fmt: skip
+def test_nan_to_num_in_place(form: str) -> None:
+    for copy in (False, None):
+        ours, numpys = (
+            outcome(lambda xp=xp, c=copy: xp.nan_to_num(eval(form, {"np": xp}), copy=c))
+            for xp in (np, numpy)
+        )
+        assert ours == numpys

@@ -185,3 +185,83 @@ def test_functions_that_call_themselves() -> None:
         return x if n == 0 else local(x * 2.0, n - 1)
 
     assert np.jit(lambda x: local(x, 3))(1.0) == 8.0
+
+
+ROWS = numpy.random.default_rng(0).normal(size=(1000, 2))
+PLACES = numpy.random.default_rng(0).integers(0, 3, 1000)
+
+
+def over_numbers(x: Any) -> Any:
+    s = x[0] * 1.0
+    for y in ROWS[:, 0]:
+        s = np.sin(s) * y + x[1]
+    return s
+
+
+def over_rows_and_places(x: Any) -> Any:
+    s, kept = x[:2] * 1.0, []
+    for k, (row, place) in enumerate(zip(ROWS, PLACES, strict=True)):
+        s = np.tanh(s * row) + x[place] + 0.01 * k
+        kept.append(s[0])
+    return s.sum() + np.array(kept).sum()
+
+
+def until_one(x: Any) -> Any:
+    s = x[0] * 1.0
+    for row in ROWS:
+        if row[0] > 1.2:
+            break
+        s = s * row[0] + x[1] if row[1] > 0 else s - row[1]
+    return s
+
+
+@pytest.mark.parametrize("f", [over_numbers, over_rows_and_places, until_one])
+def test_over_arrays_of_numpy(f: Any) -> None:
+    """Many rounds are one loop: unrolled, they would be too many operations."""
+    x = np.array([0.3, -0.2, 0.7])
+    same(np.jit(f)(x), f(x))
+    same(np.jit(np.grad(f))(x), np.grad(f)(x))
+
+
+def test_over_arrays_of_numpy_that_are_written() -> None:
+    """Then Python unrolls the loop."""
+
+    def total(x: Any) -> Any:
+        rows, s, count = ROWS[:100].copy(), x[0] * 1.0, 0
+        for row, place in zip(rows, PLACES[:100], strict=True):
+            row *= 2
+            count += int(place)
+            s = s * 0.9 + row[0]
+        return s + rows.sum() + numpy.zeros(count).size
+
+    x = np.array([0.3])
+    same(np.jit(total)(x), total(x))
+
+
+def with_keywords(x: Any) -> Any:
+    s = x[0] * 1.0
+    for u, v in zip(ROWS[:, 0], ROWS[:, 1], strict=True):
+        s = np.sin(s + u) * v
+    for k, u in enumerate(np.asarray(ROWS[:, 0]), start=2):
+        s = np.cos(s + k) * u + x[1]
+    return s
+
+
+def test_keywords_of_zip_and_enumerate() -> None:
+    x = np.array([0.3, -0.2])
+    same(np.jit(with_keywords)(x), with_keywords(x))
+    same(np.jit(np.grad(with_keywords))(x), np.grad(with_keywords)(x))
+
+
+def test_zip_that_is_strict() -> None:
+    def total(x: Any, y: Any) -> Any:
+        s = 0.0
+        for u, v in zip(x, y, strict=True):
+            s = s + u * v
+        return s
+
+    x = np.arange(20.0)
+    same(np.jit(total)(x, x), total(x, x))
+    for n in (0, 3, 19, 21):
+        with pytest.raises(ValueError, match=r"zip\(\) argument 2 is (shorter|longer) than"):
+            np.jit(total)(x, np.arange(float(n)))

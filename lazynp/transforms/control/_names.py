@@ -204,12 +204,16 @@ def is_sequence(node: ast.AST) -> bool:
     """Whether it makes what a loop may count by a traced number, or list: `range(n)`,
     `x.tolist()`.
     """
-    of = node.func if isinstance(node, ast.Call) and not node.keywords else None
+    of = node.func if isinstance(node, ast.Call) else None
+    if isinstance(node, ast.Call) and node.keywords:
+        known = _KEYWORD.get(getattr(of, "id", ""))
+        return known is not None and [k.arg for k in node.keywords] == [known]
     if isinstance(of, ast.Attribute):
         return of.attr in _COMBINING or of.attr == "tolist" and not node.args  # type: ignore
     return isinstance(of, ast.Name) and of.id in ("range", "enumerate", "zip", *_COMBINING)
 
 
+_KEYWORD = {"enumerate": "start", "zip": "strict"}
 _COMBINING = ("reversed", "map", "product", "ndindex")
 
 

@@ -253,15 +253,15 @@ class _Function:
 
     def _iterable(self, e: Any) -> ast.expr:
         """Sequences that a loop may count by a traced number."""
-        if walks_elements(e):
-            return located(call("elements", self._expression(e)), e)
         if not is_sequence(e):
-            return self._expression(e)
+            walks, made = walks_elements(e), self._expression(e)
+            return located(call("elements", made), e) if walks else made
         made, of = copy.copy(e), e.func
         of = self._expression(of) if isinstance(of, ast.Attribute) else copy.copy(of)
         made.func = located(call("sequence", of), e)
         inner = self._expression if getattr(of, "id", "") == "range" else self._iterable
         made.args = list(map(inner, made.args))
+        made.keywords = [ast.keyword(k.arg, self._expression(k.value)) for k in made.keywords]
         return made
 
 

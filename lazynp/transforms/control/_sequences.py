@@ -32,6 +32,8 @@ _INT = np.dtype(np.int64)
 # by characters of dtypes: the types of the numbers in lists
 _LISTED: dict[str, type] = {"?": bool, **dict.fromkeys("bhilqBHI", int), "f": float, "d": float}
 SHORT = 8  # rounds: loops that are no longer are unrolled
+_MANY = 64  # rounds over an array of NumPy's, whose values Python knows, that are unrolled
+_HELD = "?bhilqBHILQfdFD"  # dtypes that programs hold
 
 
 class Rounds:
@@ -98,6 +100,8 @@ def rounds_of(x: Any) -> Rounds | None:
         return Rounds(first, 1, pythons(count, _INT) if isinstance(count, Array) else count, item)
     if session.strict is not None and type(x) in (list, tuple) and len(x) > SHORT:
         return _of_numbers(x)
+    if session.strict is None and type(x) is np.ndarray and x.ndim and len(x) > _MANY:
+        return _of_numpys(x)
     return None
 
 
@@ -127,6 +131,23 @@ def _of_numbers(x: Any) -> Rounds | None:
     return made
 
 
+def _of_numpys(x: Any) -> Rounds | None:
+    """The rows of an array of NumPy's, which are constants of the program. A body that writes into
+    a row, or needs its value, fails and stays Python's.
+    """
+    if x.dtype.char not in _HELD or not x.dtype.isnative:
+        return None
+    array = new_array(leaf(x.copy()))
+    array.setflags(write=False)
+
+    def item(k: Any) -> Any:
+        return array[k] if undecided(k) else x[k]
+
+    made = Rounds(0, 1, len(x), item)
+    made.listed = True
+    return made
+
+
 def _itself(i: Any) -> Any:
     return i
 
@@ -143,7 +164,9 @@ def sequence(function: Any) -> Any:
     if found is not None:
         return found
     made = operators[0].call(function)  # of the user's, by such a name
-    return lambda *args: made(*[iter(x) if type(x) is Rounds else x for x in args])
+    return lambda *args, **options: made(
+        *[iter(x) if type(x) is Rounds else x for x in args], **options
+    )
 
 
 def _listed(x: Any) -> Rounds:
@@ -207,11 +230,12 @@ def _enumerate(x: Any, start: Any = 0) -> Any:
     return made
 
 
-def _zip(*xs: Any) -> Any:
+def _zip(*xs: Any, strict: Any = False) -> Any:
     given = [rounds_of(x) for x in xs]
     lengths = [sized(r.length) for r in given if r]
-    if not xs or None in given:
-        return zip(*xs)
+    alike = all(type(n) is int and n == lengths[0] for n in lengths)
+    if not xs or None in given or strict and not alike:
+        return zip(*xs, strict=strict)
     items = [r.plain() for r in given if r]
     if any(map(undecided, lengths)):
         length = pythons(

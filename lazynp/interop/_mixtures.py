@@ -34,7 +34,7 @@ def _weights(nc: Any, others: list[Any]) -> tuple[Any, Any, list[Any]]:
     a leading axis.
     """
     nc, *others = numpy.broadcast_arrays(nc, *others)
-    mean = numpy.nan_to_num(nc / 2)
+    mean = numpy.maximum(numpy.nan_to_num(nc / 2), 0.0)  # below 0, logarithms are nan
     low, high = mean.min(initial=math.inf), mean.max(initial=0.0)
     first = max(0, int(low - 9 * math.sqrt(low) - 40)) if math.isfinite(low) else 0
     last = int(high + 9 * math.sqrt(high) + 60)

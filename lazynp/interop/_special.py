@@ -222,6 +222,14 @@ def _poch_slope(z: Any, m: Any, out: Any) -> Any:
     return np.where(turned, by_low, np.where(pole, by_poles, general))
 
 
+def _boxcox_slope(log: Any, x: Any, ends: Any, lmbda: Any) -> Any:
+    """By lmbda; the function is -1 / lmbda where the logarithm is infinite."""
+    ends = ends & (lmbda > 0)
+    logs = log(np.where(ends, 1.0, x))
+    inside = logs**2 * _exprel_slope(logs * lmbda)
+    return np.where(ends, np.where(ends, lmbda, 1.0) ** -2, inside)
+
+
 def _inv_boxcox_slope(y: Any, lmbda: Any) -> Any:
     """By lmbda, over the function: y^2 (t / (1 + t) - log1p(t)) / t^2 with t = lmbda y."""
     t = lmbda * y
@@ -266,7 +274,7 @@ ROWS: dict[str, Sequence[Partial]] = {
     ),
     "boxcox": (
         lambda x, lmbda, out: x ** (lmbda - 1),
-        lambda x, lmbda, out: np.log(x) ** 2 * _exprel_slope(np.log(x) * lmbda),
+        lambda x, lmbda, out: _boxcox_slope(np.log, x, x == 0, lmbda),
     ),
     "owens_t": (
         lambda h, a, out: -np.exp(-h * h / 2) * np.special.erf(a * h / math.sqrt(2)) / _ROOT_8_PI,
@@ -296,7 +304,7 @@ ROWS: dict[str, Sequence[Partial]] = {
     ),
     "boxcox1p": (
         lambda x, lmbda, out: (1 + x) ** (lmbda - 1),
-        lambda x, lmbda, out: np.log1p(x) ** 2 * _exprel_slope(np.log1p(x) * lmbda),
+        lambda x, lmbda, out: _boxcox_slope(np.log1p, x, x == -1, lmbda),
     ),
     "inv_boxcox": (
         lambda y, lmbda, out: out ** (1 - lmbda),

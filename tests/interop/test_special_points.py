@@ -178,6 +178,29 @@ TABLE: dict[str, tuple[Callable[[Any], Any], float, Sequence[float | None]]] = {
         lambda a: sp.betaincinv(a, 1.0, 0.3), 1.0,
         [-0.3 * L, 0.3 * L * (L + 2), -0.3 * L * (L * L + 6 * L + 6)],
     ),
+    # values of mpmath's
+    "elliprf of equal ones": (
+        lambda x: sp.elliprf(x, 0.7, 0.7), 0.7, [-1 / 6 / 0.7**1.5, 0.365886308979916420],
+    ),
+    "elliprf": (
+        lambda x: sp.elliprf(x, 1 + 2 * x, 1.5), 0.5,
+        [-0.389663989606614311, 0.655452603143493968, -2.10080843769028839],
+    ),
+    "elliprd": (
+        lambda x: sp.elliprd(x, 1.0, 2 * x), 0.5, [-2.87692296186851945, 12.2632944657829547],
+    ),
+    "elliprd of equal ones": (
+        lambda t: sp.elliprd(1.0 + t, 1.0, 1.0 + t), 0.0, [-1.2, 18 / 7],
+    ),
+    "elliprc of equal ones": (lambda x: sp.elliprc(x, 1.0), 1.0, [-1 / 6, 0.15]),
+    "elliprc by x, principal value": (
+        lambda x: sp.elliprc(x, -0.8), 0.6, [0.224607474292675846, -0.624875403627809129],
+    ),
+    "elliprc by y, principal value": (
+        lambda y: sp.elliprc(0.6, y), -0.8, [0.582264056167202673, 1.05610695149693778],
+    ),
+    "boxcox of 0 by lambda": (lambda p: sp.boxcox(0.0, p), 0.5, [4, -16, 96]),
+    "boxcox1p of -1 by lambda": (lambda p: sp.boxcox1p(-1.0, p), 0.5, [4, -16, 96]),
     "inv_boxcox at 0": (lambda p: sp.inv_boxcox(Z, p), 0.0, [-(Z**2) / 2 / E]),
     "inv_boxcox1p at 0": (lambda p: sp.inv_boxcox1p(Z, p), 0.0, [-(Z**2) / 2 / E]),
 }  # fmt: skip
@@ -316,3 +339,12 @@ def test_by_orders_and_place() -> None:
         second = grad(lambda x, once=once: once(a, b, x))(x)
         _close(x * second + (b - x) * once(a, b, x) - a * slope(a, b, x), left, 1e-8)
     _close(grad(by_a, 1)(a, b, x), grad(by_b, 0)(a, b, x), 1e-8)
+
+
+def test_of_no_centrality() -> None:
+    """SciPy gives nan below 0, for that element."""
+    x = numpy.array([1.0, 1.0, 2.0])
+    nc = numpy.array([-1.0, 0.5, 2.0])
+    value, slope = jvp(lambda x: sp.chndtr(x, 2.0, nc), (np.array(x),), (np.ones(3),))
+    _close(value, sp.chndtr(x, 2.0, nc))
+    assert numpy.isnan(slope).tolist() == [True, False, False]

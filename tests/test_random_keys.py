@@ -29,12 +29,20 @@ def test_known_answers(vector: Any) -> None:
     assert philox.reference(*args, stream=stream).tolist() == [list(words)]
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (5,), (2, 3)])
+@pytest.mark.parametrize("shape", [(), (0,), (5,), (2, 3), (64,), (65,)])
 def test_lowering_gives_the_bits_of_the_reference(shape: Any) -> None:
     rng = numpy.random.default_rng(1)
     args = [rng.integers(0, 2**32, shape, "u4") for _ in range(4)]
     (lowered,) = run_lowered(philox, *args, stream=2)
     assert lowered.tolist() == philox.reference(*args, stream=2).tolist()
+
+
+def test_rounds_of_few_elements_are_a_loop() -> None:
+    """It compiles sooner."""
+    small, large = (
+        np.jit(lambda k, n=n: np.random.key(k).uniform((n,))).lower(3).as_text() for n in (64, 1000)
+    )
+    assert small.count("stablehlo.xor") < 10 < large.count("stablehlo.xor")
 
 
 def test_wrong_operands() -> None:

@@ -6,6 +6,7 @@ Philox4x32 with ten rounds (Salmon, Moraes, Dror, Shaw: Parallel random numbers,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from lazynp.primitives import shaping
 _M = (0xD2511F53, 0xCD9E8D57)  # multipliers
 _W = (0x9E3779B9, 0xBB67AE85)  # increments of the key
 _ROUNDS = 10
+_FEW = 64  # elements
 _U32, _U64 = np.dtype("u4"), np.dtype("u8")
 
 
@@ -41,6 +43,31 @@ def _philox_reference(k0: Any, k1: Any, c0: Any, c1: Any, *, stream: int) -> Any
 
 
 def _philox_lower(b: Any, k0: Any, k1: Any, c0: Any, c1: Any, *, stream: int) -> Any:
+    """The ten rounds one after the other; of a few elements a loop, which compiles in a third of
+    the time and takes 0.1 us longer.
+    """
+    shape = k0.aval.shape
+    state = [k0, k1, c0, c1, b.constant(stream, _U32, shape), b.constant(0, _U32, shape)]
+    if b.platform.host and math.prod(shape) <= _FEW:
+        begin = b.constant(0, _U32, ())
+        _, *state = b.while_loop(_goes_on, _next_round, [begin, *state])
+    else:
+        for _ in range(_ROUNDS):
+            state = _philox_round(b, *state)
+    return b.concatenate([b.reshape(c, (*shape, 1)) for c in state[2:]], len(shape))
+
+
+def _goes_on(b: Any, carried: list[Any]) -> Any:
+    return b.compare(carried[0], b.constant(_ROUNDS, _U32, ()), "LT")
+
+
+def _next_round(b: Any, carried: list[Any]) -> list[Any]:
+    counter, *state = carried
+    counter = b.binary("stablehlo.add", counter, b.constant(1, _U32, ()))
+    return [counter, *_philox_round(b, *state)]
+
+
+def _philox_round(b: Any, k0: Any, k1: Any, c0: Any, c1: Any, c2: Any, c3: Any) -> list[Any]:
     shape = k0.aval.shape
 
     def xor(x: Any, y: Any) -> Any:
@@ -52,13 +79,11 @@ def _philox_lower(b: Any, k0: Any, k1: Any, c0: Any, c1: Any, *, stream: int) ->
         high = b.binary("stablehlo.shift_right_logical", wide, b.constant(32, _U64, shape))
         return b.convert(high, _U32), b.convert(wide, _U32)
 
-    c2, c3 = b.constant(stream, _U32, shape), b.constant(0, _U32, shape)
-    for _ in range(_ROUNDS):
-        (high0, low0), (high1, low1) = product(c0, _M[0]), product(c2, _M[1])
-        c0, c1, c2, c3 = xor(xor(high1, c1), k0), low1, xor(xor(high0, c3), k1), low0
-        k0 = b.binary("stablehlo.add", k0, b.constant(_W[0], _U32, shape))
-        k1 = b.binary("stablehlo.add", k1, b.constant(_W[1], _U32, shape))
-    return b.concatenate([b.reshape(c, (*shape, 1)) for c in (c0, c1, c2, c3)], len(shape))
+    (high0, low0), (high1, low1) = product(c0, _M[0]), product(c2, _M[1])
+    c0, c2 = xor(xor(high1, c1), k0), xor(xor(high0, c3), k1)
+    k0 = b.binary("stablehlo.add", k0, b.constant(_W[0], _U32, shape))
+    k1 = b.binary("stablehlo.add", k1, b.constant(_W[1], _U32, shape))
+    return [k0, k1, c0, low1, c2, low0]
 
 
 def _philox_batch(size: int, batched: Sequence[bool], *operands: Any, stream: int) -> Any:

@@ -184,7 +184,7 @@ TABLE: dict[str, tuple[Callable[[Any], Any], float, Sequence[float | None]]] = {
     ),
     "elliprf": (
         lambda x: sp.elliprf(x, 1 + 2 * x, 1.5), 0.5,
-        [-0.389663989606614311, 0.655452603143493968, -2.10080843769028839],
+        [-0.389663989606614311, 0.655452603143493968],
     ),
     "elliprd": (
         lambda x: sp.elliprd(x, 1.0, 2 * x), 0.5, [-2.87692296186851945, 12.2632944657829547],

@@ -51,12 +51,15 @@ def host_only(reason: str) -> Rule:
 
 
 class Undefined:
-    """Stands for a linear operand in a transpose rule; only its aval is known."""
+    """Stands for a linear operand in a transpose rule; only its aval is known.
 
-    __slots__ = ("aval",)
+    sum: to which the rule adds the cotangent, if it is one that can (`Primitive.sums`).
+    """
 
-    def __init__(self, aval: Aval) -> None:
-        self.aval = aval
+    __slots__ = ("aval", "sum")
+
+    def __init__(self, aval: Aval, sum: Any = None) -> None:
+        self.aval, self.sum = aval, sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +81,9 @@ class Primitive:
     copies: bool = False  # whether NumPy has to copy memory that is not contiguous
     linearize: Rule | None = None  # a jvp whose tangents are separate programs, without values
     discharge: Rule | None = None  # of calls: see `primitives.checks`
+    # params -> the places of operands that many rounds may read; the transpose rule is given the
+    # sums of their cotangents, and adds to them in place
+    sums: Rule | None = None
     inplace: Rule | None = None  # a reference that may overwrite one operand,
     overwrites: int = 0  # this one
     # `inplace` gives the part of the first operand to which the second is added, and the second:

@@ -122,7 +122,7 @@ def run_backward(
 
 
 def _transpose(entry: Entry, given: list[Node | None], sums: Sums) -> None:
-    primitive = entry.primitive
+    primitive: Any = entry.primitive
     rule = primitive.transpose
     if isinstance(rule, Missing):
         raise TypeError(f"{primitive.name} has no transpose, so no reverse mode: {rule.reason}")
@@ -142,8 +142,12 @@ def _transpose(entry: Entry, given: list[Node | None], sums: Sums) -> None:
                 if ct is not None and type(atom) is LinearTracer:
                     sums.add(atom, ct)
             return
+    into = range(0) if primitive.sums is None else primitive.sums(entry.params)
     operands = [
-        Undefined(a.aval) if isinstance(a, LinearTracer) else new_array(a) for a in entry.operands
+        Undefined(a.aval, _sum_of(a, sums) if k in into else None)
+        if isinstance(a, LinearTracer)
+        else new_array(a)
+        for k, a in enumerate(entry.operands)
     ]
     if primitive.multiple_results:
         whole: Any = [
@@ -155,6 +159,12 @@ def _transpose(entry: Entry, given: list[Node | None], sums: Sums) -> None:
     for atom, ct in zip(entry.operands, rule(whole, *operands, **entry.params), strict=True):
         if ct is not None and isinstance(atom, LinearTracer):
             sums.add(atom, ct._read())
+
+
+def _sum_of(tracer: LinearTracer, sums: Sums) -> Array | None:
+    """The sum so far, which the rule returns with what it adds."""
+    held = sums.take(tracer)
+    return None if held is None else new_array(held)
 
 
 class _TransposeTemplate:

@@ -10,7 +10,7 @@ from lazynp._array import Array
 from lazynp._avals import Aval, SizedAval
 from lazynp._dimensions import table
 from lazynp._interpreter import eval_reference
-from lazynp._jaxpr import Eqn, Jaxpr, Var, jaxprs_in
+from lazynp._jaxpr import Eqn, Jaxpr, Var
 from lazynp._memo import cached
 from lazynp._primitive import Missing, Primitive, Undefined
 from lazynp._recorder import local
@@ -19,7 +19,6 @@ from lazynp.transforms._branches import Operands
 from lazynp.transforms._call import jaxpr_explicit, jit_call, moving_flags, present
 from lazynp.transforms._checks import discharge_call, unchecked
 from lazynp.transforms._jit import jit
-from lazynp.transforms._loops import while_call
 from lazynp.transforms._recipes import remade
 from lazynp.transforms._sized_loops import staged_body
 from lazynp.transforms._stack import check_callable, name_of
@@ -206,22 +205,12 @@ def _staged(
         if not _looked(error):
             raise
         return None
-    return None if _endless(program.jaxpr) else (given, program, flat)
+    return given, program, flat
 
 
 def _looked(error: TypeError) -> bool:
     """Whether it says that a value is not known."""
     return getattr(error, "only_traced", False)
-
-
-def _endless(jaxpr: Jaxpr) -> bool:
-    """Whether it has a loop without a limit, so no reverse mode."""
-    return any(
-        eqn.primitive is while_call
-        and (eqn.params["count"] is None or eqn.params["count"].rounds is None)
-        or any(map(_endless, jaxprs_in(eqn.params)))
-        for eqn in jaxpr.eqns
-    )
 
 
 POLICIES = ("nothing", "everything", "dots")
@@ -237,7 +226,7 @@ def checkpoint(
     convolutions, which take longest to compute), or "everything" (no checkpoint at all).
     prevent_cse: no effect; recomputed values are always kept separate. Nothing is recomputed inside
     a function whose sizes are traced, nor where Python looks at values in a way that `jit` refuses
-    (a `while` without a limit, a search of SciPy's).
+    (a search of SciPy's).
     """
     if policy not in (None, *POLICIES):
         raise ValueError(f"checkpoint: policy must be one of {POLICIES}, got {policy!r}")

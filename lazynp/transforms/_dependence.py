@@ -35,6 +35,8 @@ def results_of(name: str, params: dict[str, Any], flags: Sequence[bool], count: 
         return tuple(map(any, zip(*found, strict=True)))
     if name == "scan":
         return _of_scan(params, tuple(flags))
+    if name == "while":
+        return _of_while(params, tuple(flags))
     if name == "open_cond" and not flags[0] and not params["through"]:
         return _of_branches(params, tuple(flags[1:]))
     if name == "open_loop" and params["cond"] is None and not params["through"]:
@@ -50,6 +52,17 @@ def _of_scan(params: dict[str, Any], flags: Flags) -> Flags:
         now = tuple([a or b for a, b in zip(carry, outs)])
         if now == carry:
             return (*carry, *outs[len(carry) :])
+        carry = now
+
+
+def _of_while(params: dict[str, Any], flags: Flags) -> Flags:
+    consts, carry = flags[: params["consts"]], flags[params["consts"] :]
+    while True:
+        if any(dependent(params["cond"], (*consts, *carry))):
+            return (True,) * len(carry)  # so does the number of rounds
+        now = tuple([a or b for a, b in zip(carry, dependent(params["body"], (*consts, *carry)))])
+        if now == carry:
+            return carry
         carry = now
 
 

@@ -57,8 +57,8 @@ def while_loop(
 ) -> Any:  # fmt: skip
     """`while cond_fun(val): val = body_fun(val)`. The types of val must not change.
 
-    In-place writes to val count if the body returns val; init_val stays as it is. while_loop
-    supports forward mode and vmap. For reverse mode use scan, or fori_loop with int bounds.
+    In-place writes to val count if the body returns val; init_val stays as it is. Reverse mode
+    runs the loop again from checkpoints; that of scan, and of fori_loop with int bounds, is faster.
     preserve_dimensions: see `fori_loop`. The condition may look at sizes.
 
     >>> import lazynp as np
@@ -173,9 +173,9 @@ def fori_loop(
 ) -> Any:  # fmt: skip
     """`for i in range(lower, upper): val = body_fun(i, val)`.
 
-    With int bounds it is a scan, with a reverse mode and the same `unroll`. With other bounds it is
-    a while_loop, with a reverse mode if something limits them, as the index `k` of an outer loop
-    does in `fori_loop(k + 1, n, ...)`. `i` is a scalar, as in a range: `x[i]` is a view.
+    With int bounds it is a scan, with the same `unroll`. With other bounds it is a while_loop; in
+    reverse mode a scan if something limits them, as the index `k` of an outer loop does in
+    `fori_loop(k + 1, n, ...)`. `i` is a scalar, as in a range: `x[i]` is a view.
 
     preserve_dimensions: axes of init_val that have one traced size go on sharing one. False: each
     axis is carried for itself, and may change; in the body, no two are known to be equal.

@@ -1,8 +1,7 @@
 """while_loop, and loops that count to a bound that is not an int.
 
-A loop that is known to run so many rounds at most has a reverse mode: as a scan of so many rounds,
-which leaves the values as they are once the condition is false. Of other loops, nobody knows how
-much reverse mode would have to keep.
+A loop that is known to run so many rounds at most has a reverse mode as a scan of so many rounds,
+which leaves the values as they are once the condition is false. `_unbounded` has that of others.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from lazynp.transforms._stage import (
     stage_closed,
 )
 from lazynp.transforms._stretches import as_lowered
+from lazynp.transforms._unbounded import linearize_loop
 from lazynp.transforms._vmap import flagged
 
 Flags = tuple[bool, ...]
@@ -174,14 +174,17 @@ def _linearize(primals: Any, tangents: Any, **params: Any) -> Any:
     if all(t is None for t in tangents):
         outs = while_call(*primals, **params)
         return outs, [None] * len(outs)
-    if params["count"] is None or params["count"].rounds is None:
+    if params["count"] is not None and params["count"].rounds is not None:
+        return linearize_scan(primals, tangents, **_as_scan(**params))
+    found = linearize_loop(while_call, primals, tangents, **params)
+    if found is None:
         raise TypeError(
-            f"{params['place']}: this loop has no reverse mode, because the number of rounds is "
-            "not known in advance, and has no limit. Use scan, or fori_loop with int bounds "
+            f"{params['place']}: this loop has no reverse mode, because it holds sizes that are "
+            "traced, and the number of rounds has no limit. Use scan, or fori_loop with int bounds "
             "(static_argnums), or in a function under jit `for ... in range(limit)` with `break`, "
             "or forward mode (jvp, jacfwd)"
         )
-    return linearize_scan(primals, tangents, **_as_scan(**params))
+    return found
 
 
 def _as_scan(*, cond: Jaxpr, body: Jaxpr, consts: int, count: Count, place: str) -> dict[str, Any]:

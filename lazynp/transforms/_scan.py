@@ -22,7 +22,7 @@ from lazynp.primitives import shaping
 from lazynp.primitives.checks import earlier, nothing, type_of
 from lazynp.transforms._call import joined, moving_flags, present
 from lazynp.transforms._checks import discharged
-from lazynp.transforms._stack import zeros
+from lazynp.transforms._stack import summed, zeros
 from lazynp.transforms._stage import (
     LinearPair,
     batch_jaxpr,
@@ -251,10 +251,10 @@ def _transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, consts: int, 
     fixed, _, slices = _split(flags, consts, carry)
     known_c = [x for x, f in zip(operands[:consts], fixed, strict=True) if not f]
     known_x = [x for x, f in zip(operands[consts + carry :], slices, strict=True) if not f]
-    lin = _chosen(jaxpr.in_avals[:consts], fixed)
+    lin = [summed(x) for x in operands[:consts] if isinstance(x, Undefined)]
     nc, nl = len(known_c), len(lin)
     found = scan_call(
-        *known_c, *map(zeros, lin), *cts[:carry], *known_x, *cts[carry:],
+        *known_c, *lin, *cts[:carry], *known_x, *cts[carry:],
         jaxpr=_turned(jaxpr, flags, consts, carry), consts=nc, carry=nl + carry, length=length,
         reverse=not reverse, unroll=unroll,
     )  # fmt: skip
@@ -336,6 +336,7 @@ scan_call = Primitive(
     transpose=_transpose,
     batch=_batch,
     discharge=_discharge,
+    sums=lambda params: range(params["consts"]),
     multiple_results=True,
     kind="call",
 )

@@ -437,6 +437,11 @@ def zeros(aval: Aval) -> Array:
     return shaping.full(0, shape=aval.shape, dtype=aval.dtype)
 
 
+def summed(x: Any) -> Array:
+    """What a transpose rule adds the cotangent of this linear operand to: see `Primitive.sums`."""
+    return zeros(x.aval) if x.sum is None else x.sum
+
+
 def outside_name(function: Any, handle: Array) -> str:
     """The function's name for an array that it did not create."""
     inner = getattr(function, "__wrapped__", function)

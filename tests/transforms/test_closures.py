@@ -90,8 +90,8 @@ def test_arrays_made_and_read_in_function_and_rule(around: str, h: Any) -> None:
         numpy.testing.assert_allclose(wrapped(X), VALUE)
         for name, derivative in DERIVATIVES.items():
             forward = name == "jvp"
-            if h is by_vjp and forward or around == "while_loop" and not forward:
-                with pytest.raises(TypeError, match="forward mode|no reverse mode"):
+            if h is by_vjp and forward:
+                with pytest.raises(TypeError, match="forward mode"):
                     derivative(wrapped)
             else:
                 numpy.testing.assert_allclose(derivative(wrapped), SLOPE, err_msg=name)

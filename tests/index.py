@@ -24,7 +24,6 @@ ELSEWHERE = {
     "_entries": ("test_node.py", "names of the entries of a node"),
     "_extents": ("test_sizes.py", "shapes and slices of sizes"),
     "_fronts": ("test_fastpath.py", "stands before each function that has a fast path"),
-    "_linear_call": ("transforms/test_unbounded.py", "the derivative of a loop without a limit"),
     "_later": ("test_loading.py", "other packages: their modules, loaded at their first use"),
     "_methods": ("test_array.py", "methods of arrays"),
     "_observers": ("test_profile.py", "a list: who looks is `np.profile`"),

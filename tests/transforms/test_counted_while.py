@@ -310,3 +310,59 @@ def test_such_loops_are_staged_once() -> None:
     compiled = np.jit(of_floats)
     assert len(compiled.lower(np.ones(10)).jaxpr.eqns) < 10
     assert "unrolled" not in str(np.explain(compiled))
+
+
+def _down(k: Any, x: Any) -> Any:
+    while k >= 1:
+        k -= 3
+    return k * 1
+
+
+def _up_to_an_array(k: Any, x: Any) -> Any:
+    i = 0
+    while i < k:
+        i += 1
+    return i
+
+
+def _grown(k: Any, x: Any) -> Any:
+    i = 0
+    while x[i] > 0.1:
+        k *= 2
+        i += 1
+    return k * 1
+
+
+def _some_rounds(k: Any, x: Any) -> Any:
+    for i in range(x.astype(int).sum()):
+        k += i
+    return k * 1
+
+
+def _until(k: Any, x: Any) -> Any:
+    for i in range(20):
+        if x[i % 4] < 0.2:
+            break
+        k -= i
+    return k * 1
+
+
+def _bound_anew(k: Any, x: Any) -> Any:
+    while k >= 1:
+        k = k - 3
+    k -= 1
+    return k * 1
+
+
+ARGUMENTS = [_down, _up_to_an_array, _grown, _some_rounds, _until, _bound_anew]
+
+
+@pytest.mark.parametrize("f", ARGUMENTS)
+@pytest.mark.parametrize("start", [7, 7.5])
+def test_arrays_without_axes_are_written(f: Any, start: Any) -> None:
+    x = numpy.array([1.5, 1.25, 3.0, 0.0])
+    theirs, ours = numpy.array(start), np.array(start)
+    want = f(theirs, x)
+    got = np.jit(f)(ours, x)
+    assert (float(got), got.dtype) == (float(want), numpy.asarray(want).dtype)
+    assert (float(ours), ours.dtype) == (float(theirs), theirs.dtype)

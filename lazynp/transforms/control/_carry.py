@@ -88,7 +88,7 @@ class Carry:
         self.alone = alone & self.objects.keys()
         self.begun: dict[str, Any] = {}  # with which a round begins
         self.kept: set[str] = {
-            n for n in names if (n in written or n in kept) and is_array(self.values[n])
+            n for n in names if (n in written or n in kept) and type(self.values[n]) is NDArray
         }
         self.moved: set[str] = set()  # among `kept`, and bound anew by a branch
         self.fixed: set[str] = set()

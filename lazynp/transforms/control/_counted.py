@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array
+from lazynp._array import Array, NDArray
 from lazynp.transforms.control._loops import Applied, for_, while_
 from lazynp.transforms.control._sequences import sequence
 from lazynp.transforms.control._state import bind, cells_of, undecided, value_of
@@ -25,6 +25,7 @@ def counted(
     cell = cells_of(body)[name]
     start, step = value_of(cell), by()
     measured = all([isinstance(x, (Array, np.ndarray, tuple)) for x in sized()])
+    measured = measured and type(start) is not NDArray  # `k += 1` writes an array of no axes
     if _is_integer(start) and type(step) is int and beyond * step >= 0 and step and measured:
         end = bound()
         if _is_integer(end):

@@ -469,3 +469,25 @@ def test_bytes_and_letters() -> None:
         return depth
 
     assert np.jit(brackets)(np.array(letters)) == brackets(letters)
+
+
+OWN, PLACES = numpy.linspace(0, 1, 60).reshape(20, 3), numpy.arange(20)[::-1].copy()
+
+
+def _read_own(x: Any) -> Any:
+    t = 0.0
+    for i in range(len(x)):
+        t += OWN[i][i % 3] * x[PLACES[i]] + OWN[PLACES[i]].sum()
+        if x[i] > 0.5:
+            t += OWN[int(x[i])][-1]
+    return t
+
+
+def test_traced_indices_of_numpys_own_arrays() -> None:
+    x = numpy.linspace(0, 2, 20)
+    jitted = np.jit(_read_own)
+    numpy.testing.assert_allclose(jitted(x), _read_own(x), rtol=1e-12)
+    assert "unrolled" not in str(np.explain(jitted))
+    numpy.testing.assert_allclose(np.grad(jitted)(x), OWN[PLACES, PLACES % 3], rtol=1e-12)
+    with pytest.raises(IndexError):
+        np.jit(lambda x: OWN[int(x[0])] if x[0] > 0.5 else OWN[0])(numpy.array([25.0]))

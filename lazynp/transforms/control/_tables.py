@@ -44,6 +44,9 @@ def item(x: Any, index: Any, of: Any = None) -> Any:
         index = _of_size(x, index)
     if undecided(index) and type(x) in (dict, OrderedDict):
         return _entry(x, index)
+    if undecided(index) and _is_numpys(x):
+        # as it is now, like other operands; who calls a hot function may write it later
+        return x[index] if session.strict is not None else new_array(argument_node(x))[index]
     if not undecided(index) or (kind := _kind(x)) is None:
         return x[index]
     if index.dtype == np.bool_ and weak_aval(index).weak:  # Python's, which is an int
@@ -64,6 +67,11 @@ def item(x: Any, index: Any, of: Any = None) -> Any:
     values, weak = table
     found = values[_place(index, len(x), of)]
     return pythons(found, found.dtype) if weak else found
+
+
+def _is_numpys(x: Any) -> bool:
+    """Whether it is an array of NumPy's own, of numbers."""
+    return type(x) is np.ndarray and x.dtype.kind in "biufc"
 
 
 def _of_size(x: Any, index: Any) -> Any:

@@ -43,7 +43,7 @@ from lazynp._recorder import (
 from lazynp._sizes import Size, Test
 from lazynp._stale import note, write_lock
 from lazynp._trace import record, record_multiple
-from lazynp._turns import wait_for
+from lazynp._turns import borrow, wait_for
 from lazynp._values import there
 
 _new = object.__new__
@@ -305,7 +305,7 @@ def capture(array: Array, *, written: bool = False) -> None:
     if type(owner) is NDArray:
         wait_for(owner)  # from here to the read, no call lets another thread run
         if recorder.staging and isinstance(recorder, StagingRecorder):
-            recorder.capture(owner)
+            borrow(recorder, owner)
             if written:
                 recorder.outdate(owner)
 

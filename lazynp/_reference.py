@@ -263,8 +263,17 @@ def operand(a: Any) -> Any:
         return _foreign(a) if value is None else value
     value = a[OP].reference(*given)
     if _has_memory(a[OP].primitive, value, given):
-        a[VALUE], a[ARGS] = value, None
+        return _kept(a, value)
     return value
+
+
+def _kept(node: Node, value: Any) -> Any:
+    """The node's value from now on: this, unless another thread has given it one and written into
+    that meanwhile.
+    """
+    if node[VALUE] is None:
+        node[VALUE], node[ARGS] = value, None
+    return node[VALUE]
 
 
 def _has_memory(primitive: Rules, value: Any, given: Sequence[Any]) -> bool:
@@ -299,13 +308,13 @@ def host(node: Node) -> Any:
         note_read([node])
     if isinstance(value, tuple):  # several results
         return tuple([lowering.host(v) if lowering.is_buffer(v) else v for v in value])
-    value = lowering.host(value)
+    buffer, value = value, lowering.host(value)
     local.recorder.unasked = 0
     if value.ndim == 0:
         value = value[()]
-    if lowering.on_host():
+    if lowering.on_host() and node[VALUE] is buffer:  # else another thread has done it
         node[VALUE] = value
-    return value
+    return node[VALUE] if lowering.on_host() else value
 
 
 def host_view(node: Node) -> Any:
@@ -343,9 +352,8 @@ def _made_of_views(node: Node) -> Any:
     made: dict[int, Any] = {}
     for n in order:
         given = [_made(a, made) for a in n[ARGS]]
-        value = made[id(n)] = n[OP].reference(*given)
-        if _has_memory(n[OP].primitive, value, given):
-            n[VALUE], n[ARGS] = value, None
+        value = n[OP].reference(*given)
+        made[id(n)] = _kept(n, value) if _has_memory(n[OP].primitive, value, given) else value
     if len(order) > _DEEP:
         value = made[id(node)]
         node[VALUE], node[ARGS] = value[()] if node[OP].scalar else value, None

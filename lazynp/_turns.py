@@ -59,6 +59,21 @@ def wait_for(owner: Any) -> None:
             _sleep()
 
 
+def borrow(recorder: StagingRecorder, owner: Any) -> None:
+    """Let this array hold an input of what is staged, while no other thread is between reading and
+    writing it: it would write over the input, and giving back would undo what it wrote.
+    """
+    if id(owner) in recorder.handles:
+        recorder.capture(owner)
+        return
+    mine = write_lock.acquire(timeout=_PATIENCE)
+    try:
+        recorder.capture(owner)
+    finally:
+        if mine:
+            write_lock.release()
+
+
 def _sleep() -> None:
     held = write_lock._release_save() if write_lock._is_owned() else None  # type: ignore[attr-defined]
     time.sleep(_POLL)

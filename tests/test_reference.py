@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import _reference
+from lazynp import _reference, lowering
 from lazynp._errors import NanError
 from lazynp._node import ARGS, PROJECT, VALUE, Node, leaf, op_of, projection
 from lazynp._recorder import known
@@ -106,6 +107,64 @@ def test_host_of_what_was_computed_on_the_device() -> None:
             assert isinstance(found, (numpy.ndarray, numpy.generic))
             assert type(found) is not numpy.ndarray or found.ndim > 0  # of no dimension: a scalar
             assert host(array._node) is found  # on the host it stays
+
+
+def test_a_value_read_late_does_not_undo_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread converts the value while another has converted it, and has written into it."""
+    with np.config(execution="compiled"):
+        x = np.arange(5.0) * 2.0
+        np.block_until_ready(x)
+    assert not isinstance(x._node[VALUE], numpy.ndarray)
+    convert, read, stored = lowering.host, threading.Event(), threading.Event()
+    readers: list[threading.Thread] = []
+
+    def converting(buffer: Any) -> Any:
+        value = convert(buffer)
+        if threading.current_thread() in readers:
+            read.set()
+            assert stored.wait(60)
+        elif not readers:
+            readers.append(threading.Thread(target=lambda: host(x._node), daemon=True))
+            readers[0].start()
+            assert read.wait(60)
+        return value
+
+    monkeypatch.setattr(lowering, "host", converting)
+    x[1] = 7.0
+    stored.set()
+    readers[0].join(60)
+    assert x.tolist() == [0.0, 7.0, 4.0, 6.0, 8.0]
+
+
+def test_an_array_filled_late_does_not_undo_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread fills an array for a program while another has filled it, and has written it."""
+    with np.config(execution="compiled"):
+        x = np.zeros(MANY)
+        np.block_until_ready(np.arange(3.0) * 2.0)  # x is in no list from now on
+    assert x._node[VALUE] is None
+    read, stored = threading.Event(), threading.Event()
+    readers: list[threading.Thread] = []
+    made, has_memory = lowering.aligned_empty, _reference._has_memory
+
+    def filling(*args: Any) -> Any:
+        if not readers:
+            readers.append(threading.Thread(target=lambda: operand(x._node), daemon=True))
+            readers[0].start()
+            assert read.wait(60)
+        return made(*args)
+
+    def deciding(*args: Any) -> bool:
+        if threading.current_thread() in readers:
+            read.set()
+            assert stored.wait(60)
+        return has_memory(*args)
+
+    monkeypatch.setattr(lowering, "aligned_empty", filling)
+    monkeypatch.setattr(_reference, "_has_memory", deciding)
+    x[1] = 7.0
+    stored.set()
+    readers[0].join(60)
+    assert x[:3].tolist() == [0.0, 7.0, 0.0]
 
 
 def test_views_of_data_cost_nothing() -> None:

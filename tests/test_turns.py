@@ -10,6 +10,7 @@ import pytest
 
 import lazynp as np
 from lazynp import _turns
+from lazynp._stale import write_lock
 
 pytestmark = pytest.mark.own_policy
 
@@ -85,3 +86,44 @@ def test_waiting_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.jit(lambda y: y * 2)(np.arange(2.0)).tolist() == [0.0, 2.0]  # not its turn, but safe
     other.ends()
     assert x.tolist() == [7.0, 1.0, 1.0]
+
+
+def test_a_store_that_waits_for_the_lock_meets_what_is_staged_meanwhile() -> None:
+    x, y = np.arange(4.0) * 1.0, np.arange(2.0) * 2.0
+    for _ in range(3):  # known in C
+        x[2:] = y
+
+    def store() -> None:
+        x[2:] = np.asarray([8.0, 9.0]) * 1.0
+
+    waiting = threading.Thread(target=store, daemon=True)
+
+    def f() -> Any:
+        total = x.sum()  # borrowed
+        write_lock.release()
+        waiting.join(0.2)
+        return total
+
+    write_lock.acquire()
+    waiting.start()
+    waiting.join(0.1)
+    assert float(np.jit(f)()) == 3.0
+    waiting.join(60)
+    assert x.tolist() == [0.0, 1.0, 8.0, 9.0]
+
+
+def test_no_array_is_borrowed_between_a_read_and_a_write_of_it() -> None:
+    """It would be given back as it was before the write."""
+    x = np.ones(3)
+
+    def f(x: Any) -> None:
+        x[0] = 7.0
+
+    other = threading.Thread(target=np.jit(f), args=(x,), daemon=True)
+    with write_lock:
+        more = x + 1.0
+        other.start()
+        other.join(0.5)
+        x._write(more._read())
+    other.join(60)
+    assert x.tolist() == [7.0, 2.0, 2.0]

@@ -40,6 +40,13 @@ static int lock(PyObject *array)
     return acquire();
 }
 
+/* Whether the lock is held or not needed, and no function is staged: while this thread waited for the
+   lock, another may have borrowed the array (see _turns). */
+static inline int may_store(int locked)
+{
+    return locked >= 0 && nothing_staged();
+}
+
 static void unlock(int locked)
 {
     PyObject *error[3], *done;
@@ -668,13 +675,17 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     }
     if (carries_tangent(self)) {
         int locked = is_only_thread() ? 0 : acquire();
-        done = locked < 0 ? -1 : traced_store(self, index, value, now);
+        if (may_store(locked))
+            done = traced_store(self, index, value, now);
+        else
+            done = locked < 0 ? -1 : 0;
         unlock(locked);
     }
     else if (is_eager(now) && may_go_on(now)) {
         int locked = lock(self);
-        node = locked < 0 ? NULL : node_of(self); /* again: code may have run */
-        if (!node && locked >= 0 && is_stale(self)) {
+        int may = may_store(locked);
+        node = may ? node_of(self) : NULL; /* again: code may have run */
+        if (!node && may && is_stale(self)) {
             memory = value != OF(self, Array, _base) ? memory_of_stale(self) : NULL;
             done = memory ? store(memory, index, value, now) : 0;
             Py_XDECREF(memory);
@@ -693,7 +704,10 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     }
     else if (!is_eager(now) && !is_full(now) && !watched() && OF(self, Array, _base) == Py_None) {
         int locked = is_only_thread() ? 0 : acquire(); /* another may be between read and write */
-        done = locked < 0 ? -1 : store_recorded(front, self, index, value, now);
+        if (may_store(locked))
+            done = store_recorded(front, self, index, value, now);
+        else
+            done = locked < 0 ? -1 : 0;
         unlock(locked);
     }
     Py_DECREF(now);
@@ -854,6 +868,7 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
     if (traced || (!is_eager(now) && !is_full(now))) {
         int held = is_only_thread() ? 0 : acquire();
         int done = held < 0 ? -1
+                   : !may_store(held) ? 0
                    : traced ? traced_in_place(front, self, other, now)
                             : in_place_recorded(front, self, other, now);
         unlock(held);
@@ -863,7 +878,7 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
         }
     }
     int locked = is_eager(now) ? lock(self) : 0;
-    if (locked >= 0 && is_eager(now))
+    if (may_store(locked) && is_eager(now))
         target = target_of(self, now);
     other = target ? second_operand(self, other, now) : NULL;
     PyObject *result = NULL;
@@ -912,7 +927,7 @@ static PyObject *called_into(PyObject *function, PyObject *const *args, Py_ssize
         return NULL;
     PyObject *now = recorder();
     int locked = now && is_eager(now) ? lock(out) : -1;
-    PyArrayObject *target = locked >= 0 ? target_of(out, now) : NULL;
+    PyArrayObject *target = may_store(locked) ? target_of(out, now) : NULL;
     if (target) {
         for (i = 0; i < n + count; i++) {
             values[i] = args[i] == out ? Py_NewRef(target) : second_operand(out, args[i], now);

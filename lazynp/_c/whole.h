@@ -377,7 +377,7 @@ static PyObject *whole_into(Front *front, PyObject *function, PyObject *const *a
     if (OF(out, Array, _flags) != Py_None || !(now = recorder()))
         return NULL;
     int locked = is_eager(now) ? lock(out) : -1;
-    PyArrayObject *target = locked >= 0 ? target_of(out, now) : NULL;
+    PyArrayObject *target = may_store(locked) ? target_of(out, now) : NULL;
     if (target && PyArray_NDIM(target)) {
         while (made < all && (values[made] = args[made] == out ? Py_NewRef(target)
                                                                : beside_out(out, args[made], now)))
@@ -701,7 +701,7 @@ static PyObject *reduced_into(Front *front, PyObject *x, PyObject *axis, PyObjec
     if (OF(out, Array, _flags) != Py_None || !is_eager(now))
         return NULL;
     int locked = lock(out);
-    PyArrayObject *target = locked >= 0 ? target_of(out, now) : NULL;
+    PyArrayObject *target = may_store(locked) ? target_of(out, now) : NULL;
     if (target && PyArray_NDIM(target)) /* of others, NumPy makes scalars */
         value = beside_out(out, x, now);
     /* where imaginary parts are lost, Python warns at the user's line */

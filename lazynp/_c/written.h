@@ -36,7 +36,7 @@ static PyObject *by_writing(PyObject *self, PyObject *const *args, size_t nargsf
     while (is_eager(now) && made < all &&
            (values[made] = argument(args[made], now, &met, DEEPEST)))
         made++;
-    if (is_eager(now) && made == all && (locked = lock(args[0])) >= 0)
+    if (is_eager(now) && made == all && may_store(locked = lock(args[0])))
         target = target_of(args[0], now);
     if (target) {
         values[0] = (PyObject *)target;

@@ -32,6 +32,7 @@ from lazynp._strides import (
 )
 from lazynp._trace import staging
 from lazynp._tree import count, tree_flatten, tree_unflatten
+from lazynp._turns import borrow
 from lazynp.transforms._arguments import START, Arguments, at_places, fixed
 from lazynp.transforms._axes import NamedSizes, bound
 from lazynp.transforms._by_size import called_by_size
@@ -138,7 +139,7 @@ def trace(
                 recorder.sizes.given = named.given
         else:
             for owner in given.owners:
-                recorder.capture(owner)
+                borrow(recorder, owner)
             values = [recorder.input(_value_aval(x)) for x in given.values]
         starts = [recorder.input(START) for _ in given.starts] if moving else []
         inputs = [*(recorder.handles[id(o)][2] for o in given.owners), *values, *starts]

@@ -302,6 +302,9 @@ __array_api_version__ = _numpy.__array_api_version__
 __all__: list[str] = []
 __all__ += _numpy.__all__
 
+if not hasattr(_numpy, "row_stack"):  # as since NumPy 2.5
+    del globals()["row_stack"]
+
 _make_overridable(globals(), _numpy)
 _hook_json()
 _hook_pandas()

@@ -158,17 +158,27 @@ def _imag(self: Array) -> Array:
 
 def _set_real(self: Array, value: Any) -> None:
     if self.dtype.kind != "c" and real_takes_items():
-        setitem(self, ..., value)
+        if writeable(self) or not are_same(self, value):
+            _convertible(self, value)
+            setitem(self, ..., value)
         return
+    _convertible(self, value)
     if self.ndim and not writeable(self) and are_same(_real(self), value):
         return
     check_writeable(self, name="assignment destination")
     setitem(_real(self), ..., _part(self, value))
 
 
+def _convertible(self: Array, value: Any) -> None:
+    """Raise what NumPy 2.5 does about a value for a read-only array, before it asks for that."""
+    if real_takes_items() and not writeable(self) and not isinstance(value, Array):
+        np.asarray(value, self.dtype.type(0).real.dtype)
+
+
 def _set_imag(self: Array, value: Any) -> None:
     if self.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
+    _convertible(self, value)
     check_writeable(self, name="assignment destination")
     setitem(_imag(self), ..., _part(self, value))
 

@@ -99,8 +99,9 @@ class Declarations(np.ndarray[Any, np.dtype[Any]]):
         """See `numpy.ndarray.argpartition`."""
 
     def argsort(
-        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
-    ) -> Any:
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
+        descending: Any = ...,
+    ) -> Any:  # fmt: skip
         """See `numpy.ndarray.argsort`."""
 
     def astype(
@@ -231,8 +232,9 @@ class Declarations(np.ndarray[Any, np.dtype[Any]]):
         """See `numpy.ndarray.setflags`."""
 
     def sort(
-        self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
-    ) -> None:
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
+        descending: Any = ...,
+    ) -> None:  # fmt: skip
         """See `numpy.ndarray.sort`."""
 
     def squeeze(self, axis: Any = None) -> Any:

@@ -115,14 +115,15 @@ _SORTS = (None, "quicksort", "mergesort", "heapsort", "stable")
 
 @by_writing(np.ndarray.sort, 4)
 def _sort(
-    self: Array, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
-) -> None:
+    self: Array, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
+    **descending: Any,
+) -> None:  # fmt: skip
     axis = normalize_axis_index(operator.index(axis), self.ndim)
     check_writeable(self, name="sort array")
-    if order is None and kind in _SORTS and stable is None:
+    if order is None and kind in _SORTS and stable is None and not descending:
         if write_into(self, (), lambda memory: _sort_memory(memory, axis=axis)):
             return
-    store(sorting.sort(self, axis, kind, order, stable=stable), self)
+    store(sorting.sort(self, axis, kind, order, stable=stable, **descending), self)
 
 
 @by_writing(np.ndarray.partition, 5)

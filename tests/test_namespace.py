@@ -55,9 +55,10 @@ def test_every_attribute_of_ndarray_is_there() -> None:
     assert missing == FOR_SUBCLASSES
 
 
-# by name only: determines a shape where data are traced
+# by name only: determines a shape where data are traced; `descending` is of NumPy 2.5
 JAXS = {
-    "assume_unique_indices", "fill_value", "length", "size", "strip_zeros", "total_repeat_length"
+    "assume_unique_indices", "descending", "fill_value", "length", "size", "strip_zeros",
+    "total_repeat_length",
 }  # fmt: skip
 
 

@@ -38,6 +38,7 @@ from lazynp.functions._operands import as_array, cast
 from lazynp.functions._places import places
 from lazynp.functions._placing import beside
 from lazynp.functions._ranges import arange, differentiated, linspace, still
+from lazynp.functions._releases import SINCE_2_5
 from lazynp.functions._shapes import broadcast_warning, reshape
 from lazynp.functions._subclass import joined_in_class
 from lazynp.primitives import shaping
@@ -63,7 +64,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
             grids = [broadcast_warning(g, full) for g in grids]
     if copy:
         return beside(tuple(map(own, grids)), *xi)
-    return grids if sparse else tuple(grids)  # as NumPy has it
+    return grids if sparse and not SINCE_2_5 else tuple(grids)  # as NumPy has it
 
 
 @created(np.indices)

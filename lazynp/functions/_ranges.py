@@ -40,6 +40,7 @@ from lazynp.functions._recording import apply
 from lazynp.primitives import elementwise, reduction, shaping
 
 _NO_VALUE: Any = object()
+_DATES = {np.datetime64, np.timedelta64}
 _arange: Any = np.arange  # NumPy's stubs lack some of its arguments
 _linspace_now: Any = np.linspace
 _NEAR = 1e-9  # NumPy's difference of floats may round to an integer
@@ -87,6 +88,8 @@ def arange(
     if dtype is not None and dtype.kind == "M" and stop is None:
         return from_numpy(_arange(last, step=step, dtype=dtype))  # raises
     if not _is_long(first, last, step, dtype):
+        if type(step) is int and step == 1 and _DATES & {type(first), type(last)}:
+            step = None  # an int has no unit: NumPy 2.5 warns
         return from_numpy(_arange(first, last, step, dtype))
     length = math.ceil((last - first) / step)
     if dtype is None:

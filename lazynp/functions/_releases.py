@@ -6,6 +6,8 @@ import functools
 
 import numpy as np
 
+SINCE_2_5 = np.lib.NumpyVersion(np.__version__) >= "2.5.0.dev0"
+
 
 @functools.cache
 def real_takes_items() -> bool:

@@ -43,6 +43,7 @@ from lazynp.functions._operands import (
 from lazynp.functions._places import places, places_of, sized_places
 from lazynp.functions._placing import beside
 from lazynp.functions._refused import refused_as
+from lazynp.functions._releases import SINCE_2_5
 from lazynp.functions._stores import write_into
 from lazynp.functions._written import by_writing
 from lazynp.primitives import elementwise, indexing, reduction, shaping
@@ -128,12 +129,14 @@ def where(
         try:
             out = numpys(elementwise.select(condition, x, y))
             return in_common_order(out, condition, x, y) if out_of_order(condition, x, y) else out
-        except OverflowError:  # NumPy's `where` wraps a Python int that is out of range
-            pass
+        except OverflowError:  # before 2.5, NumPy's `where` wraps a Python int out of range
+            if SINCE_2_5:
+                raise
     if _on_host(x, y):
         return host_call(np.where, condition, x, y)
     dtype = np.result_type(*[kind_of(v) for v in (x, y)])
-    out = numpys(_picked(_truth(condition), _converted(x, dtype), _converted(y, dtype)))
+    given = [_fitting(v, dtype) if SINCE_2_5 else _converted(v, dtype) for v in (x, y)]
+    out = numpys(_picked(_truth(condition), *given))
     return in_common_order(out, condition, x, y) if out_of_order(condition, x, y) else out
 
 
@@ -146,8 +149,13 @@ def _is_ready(condition: Any, x: Any, y: Any) -> bool:
     )
 
 
+def _fitting(x: Any, dtype: np.dtype[Any]) -> Array:
+    """Convert; a Python int out of range is an error."""
+    return as_array(np.asarray(x, dtype)) if type(x) in (int, float, complex) else cast(x, dtype)
+
+
 def _converted(x: Any, dtype: np.dtype[Any]) -> Array:
-    """Convert; a Python int out of range wraps around, as in NumPy's `where` and `select`."""
+    """Convert; a Python int out of range wraps around, as in NumPy's `select`."""
     if type(x) in (int, float, complex):
         return as_array(np.asarray(x).astype(dtype))
     return cast(as_array(x), dtype)

@@ -41,11 +41,17 @@ from lazynp.functions._reduce import (
     single_axis,
     single_out,
 )
+from lazynp.functions._releases import SINCE_2_5
 from lazynp.functions._stores import host_index, write_into
 from lazynp.functions._written import by_writing
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives._at import check_at, combine_at
 
+_AT = (
+    "array to perform in place operation on"
+    if SINCE_2_5
+    else "operand array with iterator write flag set"
+)
 _AT_MODES = {
     "add": "add",
     "subtract": "add",
@@ -211,7 +217,7 @@ class Methods:
             return
         if not isinstance(a, Array) or isinstance(a, Scalar):
             raise TypeError("first operand must be array")
-        check_writeable(a, name="operand array with iterator write flag set")
+        check_writeable(a, name=_AT)
         mode = _AT_MODES.get(self.__name__)
         value = as_array(b) if inputs else None
         if _never_repeats(indices) and traced(a, indices, *inputs):

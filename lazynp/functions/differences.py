@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from lazynp import _errstate
 from lazynp._array import Array, concrete
 from lazynp._dimensions import require_all, require_some
 from lazynp._errstate import quiet
@@ -21,6 +22,7 @@ from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._operands import as_array, broadcast, cast, kind_of, numpys, scalar_if_0d
 from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE, kept_shape
+from lazynp.functions._releases import SINCE_2_5
 from lazynp.primitives import elementwise, indexing, shaping, sorting
 
 _FLOAT64, _COMPLEX128 = np.dtype(np.float64), np.dtype(np.complex128)
@@ -425,4 +427,10 @@ def sinc(x: Any) -> Any:
 
 def fix(x: Any, out: Any = None) -> Any:
     """See `numpy.fix`."""
+    if SINCE_2_5:
+        _errstate.warn(
+            "numpy.fix is deprecated. Use numpy.trunc instead, which is faster and follows the "
+            "Array API standard.",
+            DeprecationWarning,
+        )
     return ufuncs.trunc(x, out=out) if out is not None else ufuncs.trunc(x)

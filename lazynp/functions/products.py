@@ -28,6 +28,7 @@ from lazynp.functions._operands import (
     tuple_text,
 )
 from lazynp.functions._recording import composed
+from lazynp.functions._releases import SINCE_2_5
 from lazynp.functions._stores import write_into
 from lazynp.primitives import contraction, shaping
 
@@ -217,6 +218,11 @@ def cross(
         raise ValueError("At least one array has zero dimension")
     x = _axis_last(x, normalize_axis_index(axisa, x.ndim, msg_prefix="axisa"))
     y = _axis_last(y, normalize_axis_index(axisb, y.ndim, msg_prefix="axisb"))
+    if SINCE_2_5 and not x.shape[-1] == y.shape[-1] == 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{x.shape[-1]} and {y.shape[-1]} dimensional instead."
+        )
     if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     if 2 in (x.shape[-1], y.shape[-1]):

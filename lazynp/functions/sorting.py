@@ -13,12 +13,14 @@ from lazynp._dimensions import require
 from lazynp._flush import host_value
 from lazynp._sizes import is_size, sized, smallest
 from lazynp._strides import copied_order, in_order
+from lazynp.functions import ufuncs
 from lazynp.functions._advanced import bounded
 from lazynp.functions._checks import refuse_outside
 from lazynp.functions._eager import by_method, by_numpy
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
 from lazynp.functions._operands import as_array, cast, plain, scalar_if_0d
+from lazynp.functions._releases import SINCE_2_5
 from lazynp.primitives import indexing, shaping, sorting as primitives
 
 __all__ = [
@@ -26,10 +28,29 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _check_kind(kind: Any, stable: Any) -> None:
+_NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
+
+
+def _order_asked(descending: Any, function: str) -> dict[str, Any]:
+    """The keyword for NumPy, which has it since 2.5; none if it was not given."""
+    if descending is _NO_VALUE:
+        return {}
+    if not SINCE_2_5:
+        raise TypeError(f"{function}() got an unexpected keyword argument 'descending'")
+    return {"descending": descending}
+
+
+def _mirrored(x: Array) -> Array:
+    """The values whose order is the other way round; nan stays nan, which comes last both ways. Of
+    these, it gives the values.
+    """
+    return plain((ufuncs.invert if x.dtype.kind in "biu" else ufuncs.negative)(x))
+
+
+def _check_kind(kind: Any, stable: Any, descending: Any = None) -> None:
     if kind is None:
         return
-    if stable is not None:
+    if stable is not None or descending is not None and descending is not _NO_VALUE:
         raise ValueError(
             "`kind` and keyword parameters can't be provided at the same time. Use only one of "
             "them."
@@ -53,21 +74,28 @@ def _axis_of(x: Array, axis: Any) -> tuple[Array, int]:
 
 
 @by_numpy(np.sort)
-def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def sort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
+    descending: Any = _NO_VALUE,
+) -> Any:  # fmt: skip
     """See `numpy.sort`. Always stable."""
-    x = as_array(a)
-    _check_kind(kind, stable)
+    x, asked = as_array(a), _order_asked(descending, "sort")
+    _check_kind(kind, stable, descending)
     _check_order(x, order)
     if needs_host(x):
         given = a if isinstance(a, np.ndarray) else x  # records stay records
-        return host_call(np.sort, given, axis, kind, order, stable=stable)
-    return _sorted(x, axis)
+        return host_call(np.sort, given, axis, kind, order, stable=stable, **asked)
+    return _sorted(x, axis, bool(asked and descending))
 
 
-def _sorted(x: Array, axis: Any) -> Array:
+def _sorted(x: Array, axis: Any, descending: bool = False) -> Array:
     """Sort in the memory order of x, because NumPy sorts a copy."""
     values, along = _axis_of(x, axis)
-    return in_order(primitives.sort(values, axis=along), None if axis is None else copied_order(x))
+    if descending:
+        found = _mirrored(primitives.sort(_mirrored(values), axis=along))
+    else:
+        found = primitives.sort(values, axis=along)
+    return in_order(found, None if axis is None else copied_order(x))
 
 
 def _stably(x: np.ndarray, axis: Any = -1, kind: Any = None) -> np.ndarray:
@@ -78,22 +106,24 @@ def _stably(x: np.ndarray, axis: Any = -1, kind: Any = None) -> np.ndarray:
 
 
 @by_method(
-    partial(np.ndarray.argsort, kind="stable"), 2, function=_stably, without=("order", "stable"),
+    partial(np.ndarray.argsort, kind="stable"), 2, function=_stably,
+    without=("order", "stable", "descending"),
     faster=_stably, many=primitives.QUICK_FROM,
 )  # fmt: skip
 def argsort(
-    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
-) -> Any:
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
+    descending: Any = _NO_VALUE,
+) -> Any:  # fmt: skip
     """See `numpy.argsort`. Always stable."""
-    x = as_array(a)
-    _check_kind(kind, stable)
+    x, asked = as_array(a), _order_asked(descending, "argsort")
+    _check_kind(kind, stable, descending)
     _check_order(x, order)
     if needs_host(x):
-        return host_call(np.argsort, x, axis, kind, order, stable=stable)
+        return host_call(np.argsort, x, axis, kind, order, stable=stable, **asked)
     if not x.ndim and axis in (-1, 0):
         axis = None
     x, axis = _axis_of(x, axis)
-    return primitives.argsort(x, axis=axis)
+    return primitives.argsort(_mirrored(x) if asked and descending else x, axis=axis)
 
 
 def sort_complex(a: Any) -> Any:

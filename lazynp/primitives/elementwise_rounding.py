@@ -69,6 +69,10 @@ heaviside = row(
 # -- neighbours ------------------------------------------------------------------------------------
 
 
+# whether NumPy's float16 keeps the sign of x where x equals y, as before 2.5
+_F2_KEEPS_ZEROS = not np.signbit(np.nextafter(np.float16(0.0), np.float16(-0.0)))
+
+
 def _nextafter(b: Any, x: Any, y: Any) -> Any:
     """By the bits: a step away from zero adds one to them, whatever the sign."""
     u = e.as_bits(b, x)
@@ -77,7 +81,7 @@ def _nextafter(b: Any, x: Any, y: Any) -> Any:
     stepped = b.select(away, e.add(b, u, one), e.sub(b, u, one))
     least = e.copysign(b, e.from_bits(b, one), y)
     nan = b.or_(e.is_nan(b, x), e.is_nan(b, y))
-    same = x if x.aval.dtype == F2 else y  # NumPy's float16 differs in the sign of zero
+    same = x if x.aval.dtype == F2 and _F2_KEEPS_ZEROS else y
     return e.choose(
         b, e.from_bits(b, stepped),
         (nan, np.nan), (b.compare(x, y, "EQ"), same), (is_(b, x, "EQ", 0.0), least),

@@ -6,6 +6,7 @@ An array in a file (`numpy.memmap`) is taken for its elements, as before.
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,9 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 def test_the_class_is_kept(name: str, kind: type) -> None:
     found: list[Any] = []
     for module in (np, numpy):
-        made = FUNCTIONS[name](module, two_rows(kind))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "numpy.fix", DeprecationWarning)
+            made = FUNCTIONS[name](module, two_rows(kind))
         own = type(made) if isinstance(made, kind) else isinstance(made, module.ndarray)
         found.append((own, numpy.shape(made), numpy.asarray(made).tolist()))
     assert found[0] == found[1]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import lazynp
+from lazynp.functions._releases import SINCE_2_5
 from tests.functions.rows import check, run, same
 
 nan = np.nan
@@ -28,6 +29,22 @@ DATA: dict[str, Any] = {
 
 SORT = """
 np.sort(v)
+np.sort(v, descending=True)
+np.sort(a, axis=0, descending=True)
+np.sort(a, axis=None, descending=True, stable=True)
+np.sort(a, kind="stable", descending=True)
+np.sort([3, 1, 2], descending=1), np.sort([3, 1, 2], descending=None)
+np.sort([True, False, True], descending=True)
+np.sort(np.array([3, 0, 255], "u1"), descending=True)
+np.sort([2.0, np.nan, -np.inf, 5.0, np.inf], descending=True)
+np.sort([1 + 1j, 2, 1 + 2j, -3j], descending=True)
+np.sort(["b", "c", "a"], descending=True)
+np.argsort(t, descending=True, stable=True)
+np.argsort([2, 1, 2, 1], descending=True, stable=True)
+np.argsort([2.0, np.nan, 3.0], descending=True)
+v.argsort(descending=True)
+v.sort(descending=True); v
+a.sort(axis=0, descending=True); a
 np.sort(a)
 np.sort(a, axis=0)
 np.sort(a, axis=None)
@@ -219,3 +236,15 @@ def test_integers_that_are_close_together(dtype: str, size: int) -> None:
         rows[1, 0] = rows[0, 0] if low else high  # of two rows, one may be for other means
         found = lazynp.argsort(lazynp.array(rows), axis=1, kind="stable")
         assert np.asarray(found).tolist() == np.argsort(rows, axis=1, kind="stable").tolist()
+
+
+@pytest.mark.skipif(not SINCE_2_5, reason="NumPy has `descending` since 2.5")
+def test_descending_order_is_traced() -> None:
+    x = np.array([[2.0, np.nan, -1.0, 2.0], [0.5, 3.0, -np.inf, 1.0]])
+    want = np.sort(x, descending=True)
+    for transform in (lazynp.jit, lazynp.vmap):
+        assert np.array_equal(transform(lambda v: lazynp.sort(v, descending=True))(x), want, True)
+    g = lazynp.grad(lambda v: (lazynp.sort(v, descending=True) * np.arange(3.0)).sum())(
+        x[1, [0, 1, 3]]
+    )
+    assert g.tolist() == [2.0, 0.0, 1.0]

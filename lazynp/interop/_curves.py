@@ -13,7 +13,7 @@ import scipy
 import lazynp as np
 from lazynp.functions._checks import refuse as check
 from lazynp.interop._calls import inexact, is_traced, refuse
-from lazynp.interop._splines import evaluated
+from lazynp.interop._splines import evaluated, held, hold
 
 
 def _basis(t: Any, k: int) -> tuple[Any, Any]:
@@ -32,11 +32,6 @@ def _at(t: Any, c: Any, k: int, x: Any, nu: int, extrapolate: Any) -> Any:
     return evaluated(polynomials, breaks, x, nu, extrapolate)
 
 
-def _coefficients(self: Any) -> Any:
-    c = getattr(self, "_c", None)  # `c` itself converts
-    return self.c if c is None else c
-
-
 # -- BSpline ---------------------------------------------------------------------------------------
 
 
@@ -48,13 +43,13 @@ def spline(self: Any, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int
     zeros = numpy.zeros(c.shape)  # SciPy checks the arguments
     scipy.interpolate.BSpline.__init__(self, t, zeros, k, extrapolate, axis)
     moved = np.moveaxis(c, self.axis, 0)
-    setattr(self, "_c" if hasattr(self, "_c") else "c", moved)
+    hold(self, "c", moved)
     return None
 
 
 def spline_at(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     """`BSpline.__call__`."""
-    c = _coefficients(self)
+    c = held(self, "c")
     if not is_traced((x, c)):
         return NotImplemented
     x = np.asarray(x)
@@ -75,7 +70,7 @@ def derived(name: str) -> Any:
     """`BSpline.derivative` and `BSpline.antiderivative`: linear in the coefficients."""
 
     def method(self: Any, nu: int = 1) -> Any:
-        c = _coefficients(self)
+        c = held(self, "c")
         if not is_traced(c):
             return NotImplemented
         n = len(self.t) - self.k - 1
@@ -89,7 +84,7 @@ def derived(name: str) -> Any:
 
 def integral(self: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
     """`BSpline.integrate`."""
-    c = _coefficients(self)
+    c = held(self, "c")
     if not is_traced((a, b, c)):
         return NotImplemented
     chosen = self.extrapolate if extrapolate is None else extrapolate

@@ -11,7 +11,7 @@ import scipy
 import lazynp as np
 from lazynp.functions._checks import refuse as check
 from lazynp.interop._calls import inexact, is_traced, refuse
-from lazynp.interop._splines import keep_places, plain_places
+from lazynp.interop._splines import hold, keep_places, plain_places
 
 # -- RegularGridInterpolator -----------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ def pchip(self: Any, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> 
     slopes = _slopes(h, rise) if len(x) > 2 else np.concatenate([rise, rise], axis=0)
     t = (slopes[:-1] + slopes[1:] - 2 * rise) / h
     c = np.stack([t / h, (rise - slopes[:-1]) / h - t, slopes[:-1], data[:-1]])
-    setattr(self, "_c" if hasattr(self, "_c") else "c", c)
+    hold(self, "c", c)
     return None
 
 

@@ -15,18 +15,9 @@ import scipy
 import lazynp as np
 from lazynp.interop import _curves
 from lazynp.interop._calls import inexact, is_traced, refuse
-from lazynp.interop._splines import breaks_of, evaluated, keep_places, plain_places
+from lazynp.interop._splines import breaks_of, evaluated, held, hold, keep_places, plain_places
 
 # -- PPoly -----------------------------------------------------------------------------------------
-
-
-def _known(self: Any) -> Any:
-    c = getattr(self, "_c", None)  # `c` itself converts
-    return self.c if c is None else c
-
-
-def _keep(self: Any, c: Any) -> None:
-    setattr(self, "_c" if hasattr(self, "_c") else "c", c)
 
 
 def _down(c: Any, like: int) -> Any:
@@ -43,7 +34,7 @@ def made(self: Any, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> A
     (c,) = inexact(c)
     scipy.interpolate.PPoly.__init__(self, numpy.zeros(c.shape), x, extrapolate, axis)
     wide = numpy.result_type(c.dtype, numpy.float64)
-    _keep(self, np.moveaxis(c, (axis, axis + 1), (0, 1)).astype(wide))
+    hold(self, "c", np.moveaxis(c, (axis, axis + 1), (0, 1)).astype(wide))
     return None
 
 
@@ -52,13 +43,13 @@ def _like(self: Any, c: Any, extrapolate: Any) -> Any:
     plain = plain_places(breaks)
     found = type(self).construct_fast(numpy.zeros((1, 1)), plain, extrapolate, self.axis)
     keep_places(found, breaks)
-    _keep(found, c)
+    hold(found, "c", c)
     return found
 
 
 def derivative(self: Any, nu: int = 1) -> Any:
     """`PPoly.derivative`."""
-    c = _known(self)
+    c = held(self, "c")
     if not is_traced(c):
         return NotImplemented
     if nu < 0:
@@ -81,7 +72,7 @@ def _summed(c: Any, breaks: Any) -> Any:
 
 def antiderivative(self: Any, nu: int = 1) -> Any:
     """`PPoly.antiderivative`."""
-    c = _known(self)
+    c = held(self, "c")
     if not is_traced(c):
         return NotImplemented
     if nu <= 0:
@@ -93,7 +84,7 @@ def antiderivative(self: Any, nu: int = 1) -> Any:
 
 def integral(self: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
     """`PPoly.integrate`."""
-    c = _known(self)
+    c = held(self, "c")
     breaks = breaks_of(self)
     if not is_traced((a, b, c, breaks)):
         return NotImplemented
@@ -118,7 +109,7 @@ def _data(self: Any, x: Any, y: Any, axis: int) -> tuple[Any, Any]:
 def _with_slopes(self: Any, h: Any, data: Any, slopes: Any) -> None:
     rise = (data[1:] - data[:-1]) / h
     t = (slopes[:-1] + slopes[1:] - 2 * rise) / h
-    _keep(self, np.stack([t / h, (rise - slopes[:-1]) / h - t, slopes[:-1], data[:-1]]))
+    hold(self, "c", np.stack([t / h, (rise - slopes[:-1]) / h - t, slopes[:-1], data[:-1]]))
 
 
 def hermite(self: Any, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> Any:
@@ -252,7 +243,7 @@ def univariate_derived(name: str) -> Any:
         found = getattr(spline, name)(n)
         made = object.__new__(scipy.interpolate.UnivariateSpline)
         made.ext = 1 if self.ext == 3 and name == "derivative" else self.ext
-        made._eval_args = found.t, found._c if hasattr(found, "_c") else found.c, found.k
+        made._eval_args = found.t, held(found, "c"), found.k
         return made
 
     return method

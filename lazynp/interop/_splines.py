@@ -19,10 +19,23 @@ from lazynp.interop._matrix_functions import solve_banded
 # -- places of the data ----------------------------------------------------------------------------
 
 
+def held(self: Any, name: str) -> Any:
+    """The coefficients `c` or breakpoints `x` of a polynomial or spline, as they were stored: these
+    attributes convert. SciPy 1.18 stores them in another object, others as `_c` and `_x`.
+    """
+    at = getattr(self, "_delegate_to", self)
+    found = getattr(at, f"_{name}", None)
+    return getattr(at, name) if found is None else found
+
+
+def hold(self: Any, name: str, value: Any) -> None:
+    at = getattr(self, "_delegate_to", self)
+    setattr(at, f"_{name}" if hasattr(at, f"_{name}") else name, value)
+
+
 def breaks_of(self: Any) -> Any:
-    """The breakpoints of a piecewise polynomial; its attribute `x` converts."""
-    found = getattr(self, "_x", None)
-    return self.x if found is None else found
+    """The breakpoints of a piecewise polynomial."""
+    return held(self, "x")
 
 
 def plain_places(x: Any) -> Any:
@@ -36,7 +49,7 @@ def keep_places(self: Any, x: Any) -> Any:
         return numpy.asarray(x, float)
     (x,) = inexact(x)
     check(np.any(x[1:] <= x[:-1]), ValueError, "`x` must be strictly increasing sequence.")
-    setattr(self, "_x" if hasattr(self, "_x") else "x", x)
+    hold(self, "x", x)
     return x
 
 
@@ -74,10 +87,10 @@ def evaluated(c: Any, breaks: Any, x: Any, nu: int, extrapolate: Any) -> Any:
 
 def piecewise(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     """`PPoly.__call__`, of CubicSpline and its relatives as well."""
-    c = getattr(self, "_c", None)  # `c` itself converts
-    c = self.c if c is None else c
-    breaks = breaks_of(self)
-    if not isinstance(self, scipy.interpolate.PPoly) or not is_traced((x, c, breaks)):
+    if not isinstance(self, scipy.interpolate.PPoly):
+        return NotImplemented
+    c, breaks = held(self, "c"), breaks_of(self)
+    if not is_traced((x, c, breaks)):
         return NotImplemented
     if nu < 0:
         refuse("PPoly", f"nu={nu}")
@@ -124,7 +137,7 @@ def cubic(
         bc_type = tuple(e if isinstance(e, str) else (e[0], numpy.zeros(len(x))) for e in bc_type)
     scipy.interpolate.CubicSpline.__init__(self, x, basis, 0, bc_type, extrapolate)
     c = np.tensordot(self.c, data, axes=1)
-    setattr(self, "_c" if hasattr(self, "_c") else "c", c)
+    hold(self, "c", c)
     self.axis = axis
     return None
 
@@ -181,7 +194,7 @@ def _cubic_by_slopes(self: Any, x: Any, y: Any, axis: int, bc_type: Any, extrapo
     slopes = solve_banded((1, 1), bands, given.reshape(n, -1)).reshape(given.shape)
     t = (slopes[:-1] + slopes[1:] - 2 * rise) / wide
     c = np.stack([t / wide, (rise - slopes[:-1]) / wide - t, slopes[:-1], data[:-1]])
-    setattr(self, "_c" if hasattr(self, "_c") else "c", c)
+    hold(self, "c", c)
     self.axis = axis
     return None
 

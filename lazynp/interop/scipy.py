@@ -200,6 +200,7 @@ METHODS: dict[str, dict[str, Function]] = {
     "scipy.interpolate._cubic:CubicHermiteSpline": {"__init__": piecewise.hermite},
     "scipy.interpolate._cubic:Akima1DInterpolator": {"__init__": piecewise.akima},
     "scipy.interpolate._interpolate:_PPolyBase": {"__init__": piecewise.made},
+    "scipy.interpolate._interpolate:PPoly": {"__init__": piecewise.made},
     "scipy.interpolate._rgi:RegularGridInterpolator": {"__init__": grids.regular_grid},
     "scipy.interpolate._interpolate:interp1d": {"__init__": splines.interp1d},
     "scipy.interpolate._bsplines:BSpline": {"__init__": curves.spline},
@@ -231,6 +232,7 @@ ALWAYS: dict[str, dict[str, Function]] = {
     "scipy.interpolate._interpolate:interp1d": {"__call__": splines.interp1d_at},
     "scipy.interpolate._interpolate:_PPolyBase": {"__call__": splines.piecewise},
     "scipy.interpolate._interpolate:PPoly": {
+        "__call__": splines.piecewise,
         "derivative": piecewise.derivative,
         "antiderivative": piecewise.antiderivative,
         "integrate": piecewise.integral,

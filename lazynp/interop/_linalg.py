@@ -6,6 +6,7 @@ Options that only save memory or checks have no effect: `overwrite_a`, `check_fi
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy
@@ -145,8 +146,15 @@ def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     (a,) = inexact(a)
-    rest = np.triu(a, 1) if lower else np.tril(a, -1)  # SciPy leaves these elements as they are
-    return cholesky(a, lower) + rest, lower
+    if _clears_the_rest():
+        return cholesky(a, lower), lower
+    return cholesky(a, lower) + (np.triu(a, 1) if lower else np.tril(a, -1)), lower
+
+
+@functools.cache
+def _clears_the_rest() -> bool:
+    """Whether the other triangle of `cho_factor` is zero. Before SciPy 1.18, it is the argument's."""
+    return scipy.linalg.cho_factor(numpy.eye(2) + 1.0)[0][1, 0] == 0.0
 
 
 def cho_solve(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from sys import _getframe
-from threading import RLock
+from threading import RLock, get_ident
 from typing import Any
 
 import numpy as np
@@ -241,47 +241,57 @@ def only_checks(op: Op) -> bool:
 
 # told True when a transformation begins and no thread has one, and False when the last one ends
 on_transformations: list[Callable[[bool], None]] = []
-_threads = [0]  # how many have an active transformation
+_threads: set[int] = set()  # which have an active transformation
+_told = [False]
 _lock = RLock()  # destructors and signal handlers may trace
 
 
-def _count(threads: int) -> None:
+def _set_level(level: int) -> None:
+    """The level of this thread, from now on. An exception of a signal handler may end this half
+    way; then the caller does it again.
+    """
+    local.level = level
+    if level > 1:
+        return
     with _lock:
-        _threads[0] += threads
-        if _threads[0] == (threads > 0):
+        (_threads.add if level else _threads.discard)(get_ident())
+        some = bool(_threads)
+        if some != _told[0]:
             for tell in on_transformations:
-                tell(threads > 0)
+                tell(some)
+            _told[0] = some
 
 
-def _begin_level() -> int:
-    local.level += 1
-    if local.level == 1:
-        _count(1)
-    return local.level
-
-
-def _end_level() -> None:
-    local.level -= 1
-    if local.level == 0:
-        _count(-1)
+def _all_of(steps: list[Callable[[], Any]]) -> None:
+    while steps:
+        steps[0]()
+        del steps[0]
 
 
 @contextmanager
 def staging(what: str) -> Iterator[StagingRecorder]:
     """Record into a separate list that is never evaluated. `what`: for errors, "jit of f"."""
     with my_turn():
-        before = local.recorder
-        level = _begin_level()
-        recorder = local.recorder = StagingRecorder(what, before, level)
-        staged.append(recorder)
+        before, level = local.recorder, local.level
+        recorder = StagingRecorder(what, before, level + 1)
+        ends = [
+            recorder.give_back,  # first: who sees nothing staged reads arrays as they are
+            lambda: recorder in staged and staged.remove(recorder),
+            lambda: setattr(local, "recorder", before),
+            lambda: _set_level(level),
+            recorder.release,
+        ]
         try:
+            _set_level(level + 1)
+            local.recorder = recorder
+            staged.append(recorder)
             yield recorder
         finally:
-            recorder.give_back()  # first: who sees nothing staged reads arrays as they are
-            staged.remove(recorder)
-            local.recorder = before
-            _end_level()
-            recorder.release()
+            try:
+                _all_of(ends)
+            except BaseException:  # a signal handler's: it may come at any point of these
+                _all_of(ends)
+                raise
 
 
 @contextmanager
@@ -299,19 +309,25 @@ def around(recorder: StagingRecorder) -> Iterator[None]:
 class interpreting:  # a block
     """Push a transformation on the stack. When it ends, its tracers are dead."""
 
-    __slots__ = ("trace", "_recording")
+    __slots__ = ("trace", "_recording", "_level")
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
 
     def __enter__(self) -> None:
-        self.trace.level = _begin_level()
-        self._recording = None if self.trace.eager else local.recorder.recording()
-        if self._recording is not None:
-            self._recording.__enter__()
+        self._level = local.level
+        try:
+            self.trace.level = self._level + 1
+            _set_level(self.trace.level)
+            self._recording = None if self.trace.eager else local.recorder.recording()
+            if self._recording is not None:
+                self._recording.__enter__()
+        except BaseException:
+            _set_level(self._level)
+            raise
 
     def __exit__(self, *error: Any) -> None:
         self.trace.alive = False
-        _end_level()
+        _set_level(self._level)
         if self._recording is not None:
             self._recording.__exit__(*error)

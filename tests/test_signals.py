@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -13,10 +14,49 @@ import pytest
 import lazynp as np
 from lazynp import _recorder
 from lazynp._promotion import _program
-from lazynp._recorder import local
+from lazynp._recorder import local, staged
 from lazynp._signals import let_through, signal_of
 from tests.helpers import be_eager
 from tests.promoting import front, promoting
+
+_HERE = os.path.dirname(np.__file__)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_no_trace_stays_open_wherever_it_is_interrupted(nested: bool) -> None:
+    """The exception comes at each line of what begins and ends a trace."""
+    x = np.arange(4.0)
+
+    def f(y: Any) -> Any:
+        return (np.jit(lambda z: z * x)(y) if nested else y * x).sum()
+
+    names = {"_all_of", "_set_level", "give_back", "release", "capture", "my_turn", "<lambda>"}
+    count = last = 0
+
+    def watch(frame: Any, event: str, arg: Any) -> Any:
+        nonlocal count
+        if frame.f_code.co_name not in names or not frame.f_code.co_filename.startswith(_HERE):
+            return None
+        if event in ("call", "line"):
+            count += 1
+            if count == last:
+                raise KeyboardInterrupt
+        return watch
+
+    while True:
+        count, last = 0, last + 1
+        try:
+            sys.settrace(watch)
+            np.jit(f)(np.ones(4))
+            break
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        assert not staged and local.level == 0, last
+        assert type(local.recorder) is _recorder.Recorder, last
+        assert x.tolist() == [0.0, 1.0, 2.0, 3.0], last
+    assert last > 10
 
 
 class Timeout(Exception):

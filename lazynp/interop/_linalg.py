@@ -153,7 +153,7 @@ def cho_factor(
 
 @functools.cache
 def _clears_the_rest() -> bool:
-    """Whether the other triangle of `cho_factor` is zero. Before SciPy 1.18, it is the argument's."""
+    """Whether the other triangle of `cho_factor` is zero. Before SciPy 1.18, `a` shows there."""
     return scipy.linalg.cho_factor(numpy.eye(2) + 1.0)[0][1, 0] == 0.0
 
 

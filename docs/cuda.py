@@ -94,6 +94,11 @@ def _scaled() -> Any:
     return f
 
 
+def _grown(x: Any) -> Any:
+    """A loop whose number of rounds its data decide."""
+    return np.while_loop(lambda c: c[0] < 10, lambda c: np.sin(c) * 2 + c, x)
+
+
 _BLOCK = pl.BlockSpec((16,), lambda i: i)
 _CALL = pl.pallas_call(
     _kernel, np.ShapeDtype((32,), F8), grid=2, in_specs=[_BLOCK], out_specs=_BLOCK
@@ -144,6 +149,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "cond": [(lambda c, v: np.cond(c, np.sin, np.cos, v), (numpy.bool_(True), V))],
     "custom_call": [(_scaled(), (V,))],
     "jit": [(np.jit(lambda v: np.sin(v) * 2), (V,))],
+    "linear_call": [(lambda v: np.linearize(_grown, v)[1](v), (V,))],
     "no_derivative": [(lambda v: without_derivative(np.asarray(v), "it") * 2, (V,))],
     "pallas_call": [(_CALL, (numpy.arange(32.0),))],
     "pallas_call_linear": [(np.grad(lambda x: _CALL(x).sum()), (numpy.arange(32.0),))],

@@ -43,8 +43,8 @@ def run_alone(nodes: list[Node], asked: Node, reason: Any) -> Plan | None:
 
 
 TIMES = 2  # runs by itself, one after the other, before a call no longer waits for others
-# Calls of a sequence that run at once, before one waits whether a value is asked for. (To compute
-# with a value that is there does not count as that.)
+# Calls of sequences that run at once, before one waits whether a value is asked for: to compute with
+# a value that is there does not count as that. One call of a program counts as so many.
 PATIENCE = 64
 
 
@@ -61,7 +61,7 @@ def at_once(recorder: Recorder, op: Op, operands: tuple[Node, ...]) -> Any:
         return None
     if alone.sequence is not None:
         return exclusively(_run_sequence, recorder, alone, operands)
-    return None if recorder.unasked else exclusively(_run_now, recorder, alone, operands)
+    return exclusively(_run_now, recorder, alone, operands)
 
 
 def _run_now(recorder: Recorder, alone: Alone, operands: tuple[Node, ...]) -> Any:
@@ -81,7 +81,7 @@ def _run_now(recorder: Recorder, alone: Alone, operands: tuple[Node, ...]) -> An
         if plan.at_once:
             raise
         return None
-    recorder.unasked = 1
+    recorder.unasked = PATIENCE
     alone.count()
     return plan, results[0]
 

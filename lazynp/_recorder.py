@@ -125,7 +125,7 @@ class Recorder:
         self.inside: tuple[int, int, tuple[int, ...]] | None = UNKNOWN
         self.staging = ""  # what is being traced; nothing has a value there
         self.countdown = TICK  # the fast path in C has one of its own
-        self.unasked = 0  # calls that ran at once since a value was asked for
+        self.unasked = 0  # calls that ran at once since a value was asked for: `_alone.PATIENCE`
         self.observed = 0  # open blocks of `recording`
         self.choose()
 

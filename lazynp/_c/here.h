@@ -34,8 +34,9 @@ static PyObject *borrowed_leaf(PyObject *x)
     PyObject *aval = NULL, *made;
     if (PyArray_CheckExact(x)) {
         PyArrayObject *memory = (PyArrayObject *)x;
-        PyArray_Descr *plain = PyArray_DescrFromType(PyArray_TYPE(memory));
-        if (plain == PyArray_DESCR(memory) && PyArray_IS_C_CONTIGUOUS(memory))
+        int fits = is_of_numbers(memory) && PyArray_IS_C_CONTIGUOUS(memory);
+        PyArray_Descr *plain = fits ? PyArray_DescrFromType(PyArray_TYPE(memory)) : NULL;
+        if (plain && plain == PyArray_DESCR(memory)) /* no other byte order, no metadata */
             aval = aval_of_memory(memory);
         Py_XDECREF(plain);
     } else if (PyArray_IsScalar(x, Generic))
@@ -141,7 +142,7 @@ static int may_run_now(PyObject *recorder)
 }
 
 /* How such a call ran before, new; NULL: forward. Likewise. */
-static PyObject *alone_here(PyObject *recorder, PyObject *quick, PyObject **operands, Py_ssize_t n)
+static PyObject *alone_here(PyObject *quick, PyObject **operands, Py_ssize_t n)
 {
     PyObject *alone = PyDict_GetItemWithError(calls.alone_here, OF_CALL(quick, Quick, op));
     if (!alone || PyLong_AsSsize_t(OF_CALL(alone, Alone, times)) < calls.times)
@@ -150,8 +151,7 @@ static PyObject *alone_here(PyObject *recorder, PyObject *quick, PyObject **oper
         return Py_NewRef(alone);
     PyObject *plan = OF_CALL(alone, Alone, plan), *prepared = OF_CALL(alone, Alone, prepared);
     PyObject *current = OF_CALL(plan, Plan, current);
-    if (PyLong_AsSsize_t(OF(recorder, Recorder, unasked)) || prepared == Py_None ||
-        current == Py_None || OF_CALL(plan, Plan, lean) != Py_None ||
+    if (prepared == Py_None || current == Py_None || OF_CALL(plan, Plan, lean) != Py_None ||
         (OF_CALL(plan, Plan, watch) != Py_None && OF_CALL(plan, Plan, watch) != calls.watched_enough) ||
         OF_CALL(prepared, Prepared, program) != current ||
         !takes_these_numbers(plan, prepared, operands, n))
@@ -218,8 +218,10 @@ static PyObject *run_here(PyObject *recorder, PyObject *quick, PyObject *alone, 
     PyObject *prepared = Py_NewRef(OF_CALL(alone, Alone, prepared));
     if (users_position(&code, &offset)) {
         PyObject *found = run_in_turn(prepared, operands, n);
-        if (found && count_run(plan) == 0 && add_in_slot(&OF(recorder, Recorder, unasked), 1) == 0)
+        if (found && count_run(plan) == 0) {
+            Py_SETREF(OF(recorder, Recorder, unasked), Py_NewRef(calls.patience));
             out = tree_of_results(quick, plan, found, NULL, code, offset);
+        }
         Py_XDECREF(found);
         Py_DECREF(code);
         Py_DECREF(offset);
@@ -244,7 +246,7 @@ static PyObject *call_here(PyObject *table, PyObject *const *args, Py_ssize_t n)
     }
     quick = Py_XNewRef(PyDict_GetItemWithError(table, key));
     if (quick && may_run_now(here)) /* comparing keys may have run code */
-        alone = alone_here(here, quick, operands, n);
+        alone = alone_here(quick, operands, n);
     if (alone)
         out = OF_CALL(alone, Alone, sequence) != Py_None
                   ? call_sequence(here, quick, alone, operands, n)

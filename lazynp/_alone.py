@@ -43,8 +43,8 @@ def run_alone(nodes: list[Node], asked: Node, reason: Any) -> Plan | None:
 
 
 TIMES = 2  # runs by itself, one after the other, before a call no longer waits for others
-# Calls of sequences that run at once, before one waits whether a value is asked for: to compute with
-# a value that is there does not count as that. One call of a program counts as so many.
+# Calls of sequences that run at once, before one waits whether a value is asked for: to compute
+# with a value that is there does not count as that. One call of a program counts as so many.
 PATIENCE = 64
 
 

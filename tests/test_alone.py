@@ -287,3 +287,75 @@ def test_written_arrays_of_numpys_take_the_long_way() -> None:
     x = numpy.zeros(5)
     for k in range(2 * TIMES):
         assert float(f(x)) == k + 1.0 and x[0] == k + 1.0
+
+
+def _sum_of_powers(x: Any, n: Any) -> Any:
+    total = x
+    for _ in range(n):
+        total = total * x + 1.0
+    return total
+
+
+def _named(x: Any, what: str, n: int = 2) -> Any:
+    return x * n if what == "times" else x + n
+
+
+WAYS: dict[str, tuple[Callable[[], Any], list[tuple[tuple[Any, ...], dict[str, Any]]]]] = {
+    "a bound": (lambda: np.jit(_sum_of_powers), [((3,), {}), ((5,), {}), ((), {"n": 3})]),
+    "static": (
+        lambda: np.jit(_sum_of_powers, static_argnums=1), [((3,), {}), ((1,), {}), ((), {"n": 4})],
+    ),
+    "static, from the end": (
+        lambda: np.jit(_sum_of_powers, static_argnums=-1), [((3,), {}), ((2,), {})],
+    ),
+    "static by name": (lambda: np.jit(_sum_of_powers, static_argnames="n"), [((), {"n": 3})]),
+    "names": (lambda: np.jit(_named), [(("times",), {}), (("plus",), {}), (("times", 3), {})]),
+    "an int that fixes a shape": (
+        lambda: np.jit(lambda x, n: x[:4] @ np.eye(n)), [((4,), {}), ((4,), {})],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", ["compiled", "adaptive"])
+@pytest.mark.parametrize("kind", ["lazy", "NumPy's"])
+@pytest.mark.parametrize("name", WAYS)
+def test_static_arguments_are_a_part_of_the_key(
+    name: str, kind: str, policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, calls = WAYS[name]
+    f = make()
+    x = numpy.linspace(0.5, 1.5, 6)
+    with np.config(execution=policy):
+        for times in range(2 * TIMES):
+            if times == TIMES:  # from now on all calls take the fast path
+                monkeypatch.setattr(type(f), "_traced_call", None)
+            for args, kwargs in calls:
+                got = f(np.array(x) if kind == "lazy" else x, *args, **kwargs)
+                want = f.__wrapped__(x, *args, **kwargs)
+                numpy.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_static_arguments_are_told_apart_by_class_and_value() -> None:
+    f = np.jit(_sum_of_powers)
+    x = np.linspace(0.5, 1.5, 6)
+    kinds = (3, 2, 3, True, numpy.int64(2), np.array(2), 0, -1)
+    with np.config(execution="adaptive"):
+        for _ in range(2 * TIMES):
+            for n in kinds:
+                want = _sum_of_powers(numpy.asarray(x), int(n))
+                numpy.testing.assert_allclose(f(x, n), want, rtol=1e-12)
+        with pytest.raises(TypeError):
+            f(x, 2.5)
+        with pytest.raises(TypeError):
+            f(x)
+        with pytest.raises(TypeError):
+            f(x, 2, 3)
+
+
+def test_unhashable_static_arguments_are_refused() -> None:
+    f = np.jit(lambda x, n: x * len(n), static_argnums=1)
+    x = np.arange(3.0)
+    for _ in range(TIMES):
+        numpy.testing.assert_array_equal(f(x, (1, 2)), numpy.arange(3.0) * 2)
+        with pytest.raises(ValueError, match="hashable"):
+            f(x, [1, 2])

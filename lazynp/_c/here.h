@@ -233,13 +233,56 @@ static PyObject *run_here(PyObject *recorder, PyObject *quick, PyObject *alone, 
 
 #include "sequences.h"
 
-/* The same for these arguments. */
-static PyObject *call_here(PyObject *table, PyObject *const *args, Py_ssize_t n)
+/* Take the ints that are static, at these places, out of the arguments: a part of the key, new, as
+   `_quick.operands_beside` makes it. NULL: there are none, or forward; then `*m` is -1. */
+static PyObject *static_ints(PyObject *places, PyObject *const *args, Py_ssize_t n, PyObject **rest,
+                             Py_ssize_t *m)
 {
-    PyObject *operands[MOST_ARGS], *key, *quick, *alone = NULL, *out = NULL, *here;
+    PyObject *items[MOST_ARGS], *made = NULL;
+    Py_ssize_t found = 0, left = 0, count = PyTuple_GET_SIZE(places), failed = 0;
+    for (Py_ssize_t i = 0; i < n && !failed; i++) {
+        int is_static = 0;
+        for (Py_ssize_t k = 0; k < count; k++) {
+            Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(places, k));
+            is_static |= i == (at < 0 ? at + n : at);
+        }
+        if (!is_static || !PyLong_Check(args[i]))
+            rest[left++] = args[i];
+        else if (PyLong_CheckExact(args[i]) && /* no bool */
+                 (items[found] = Py_BuildValue("(nOO)", i, &PyLong_Type, args[i])))
+            found++;
+        else
+            failed = 1;
+    }
+    *m = left;
+    if (!failed)
+        made = tuple_of(items, found);
+    if (!made)
+        *m = -1;
+    while (found)
+        Py_DECREF(items[--found]);
+    return made;
+}
+
+/* The same for these arguments. ints: see `Jitted._ints`. */
+static PyObject *call_here(PyObject *table, PyObject *ints, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *operands[MOST_ARGS], *rest[MOST_ARGS], *key, *quick, *alone = NULL, *out = NULL, *here;
+    PyObject *fixed = NULL;
     if (PyList_GET_SIZE(calls.elsewhere) || PyDict_GET_SIZE(calls.watched) || !(here = recorder()))
         return NULL;
-    key = may_run_now(here) ? key_of_these(args, n, operands) : NULL;
+    if (PyTuple_GET_SIZE(ints)) {
+        fixed = static_ints(ints, args, n, rest, &n);
+        args = rest;
+    }
+    key = n > 0 && may_run_now(here) ? key_of_these(args, n, operands) : NULL;
+    if (key && fixed) {
+        PyObject *both = PyTuple_Pack(2, fixed, key);
+        Py_SETREF(key, both);
+        for (Py_ssize_t i = 0; !key && i < n; i++)
+            Py_DECREF(operands[i]);
+    }
+    Py_XDECREF(fixed);
     if (!key) {
         Py_DECREF(here);
         return NULL;
@@ -272,8 +315,8 @@ static PyObject *jitted(PyObject *self, PyObject *const *args, size_t nargsf, Py
         PyObject *placed = OF_CALL(args[0], Jitted, _placed), *here = OF_CALL(args[0], Jitted, _here);
         if (placed && PyDict_GET_SIZE(placed))
             out = call_elsewhere(placed, args + 1, n);
-        if (!out && !PyErr_Occurred() && here && PyDict_GET_SIZE(here) && !policy_is("reference"))
-            out = call_here(here, args + 1, n);
+        if (!out && !PyErr_Occurred() && here && OF_CALL(args[0], Jitted, _ints) && PyDict_GET_SIZE(here) && !policy_is("reference"))
+            out = call_here(here, OF_CALL(args[0], Jitted, _ints), args + 1, n);
     }
     return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
 }

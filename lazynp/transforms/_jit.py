@@ -34,7 +34,16 @@ from lazynp.transforms._by_size import settled
 from lazynp.transforms._call import Compiled, delivered
 from lazynp.transforms._donation import donated_places
 from lazynp.transforms._expanding import Unnamed
-from lazynp.transforms._quick import PlacedQuick, Quick, front_calls, operands_of, quick_of, stays
+from lazynp.transforms._quick import (
+    Operands,
+    PlacedQuick,
+    Quick,
+    front_calls,
+    operands_beside,
+    operands_of,
+    quick_of,
+    stays,
+)
 from lazynp.transforms._sized_runs import decided_by_data
 from lazynp.transforms._stack import (
     DISABLED,
@@ -42,10 +51,10 @@ from lazynp.transforms._stack import (
     name_of,
 )
 from lazynp.transforms._static import (
+    Statics,
     check_hashable,
     is_final,
     is_fixable,
-    is_name,
     numbers,
     places_and_names,
     same_place,
@@ -74,7 +83,7 @@ class Jitted:
     """A function that is traced once for each kind of arguments. See `jit`."""
 
     # the ways of calls, by the keys of arguments elsewhere and here, for the front in C
-    __slots__ = ("__dict__", "__weakref__", "_placed", "_here")
+    __slots__ = ("__dict__", "__weakref__", "_placed", "_here", "_ints")
 
     _placed: dict[Any, PlacedQuick]
     _here: dict[Any, Quick]
@@ -106,10 +115,9 @@ class Jitted:
         arranged = shardings != (None, None)
         self._arrangement = Arrangement(*shardings, self._what) if arranged else None
         self._at_once = shardings[0] is None  # arguments are taken where they are
-        self._numbers, self._names = places_and_names(function, numbers, names)
-        # static as well, where they are ints
         bounds = bounds_only(function) if not (numbers or names) else ()
-        self._bounds = places_and_names(function, (), bounds) if bounds else ((), ())
+        implied = not (numbers or names) and axes is None and not arranged
+        self._statics = Statics(function, numbers, names, bounds, implied)
         self._donated, self._inline = donated, inline
         if any(donated):
             self._donated = places_and_names(function, *donated, "donate")
@@ -118,9 +126,9 @@ class Jitted:
         self._placed, self._here = {}, {}
         self._alone: set[Any] = set()  # the shapes of arguments that `_of_these_sizes` serves
         self._reasons: list[str] = []
-        self._implied = not (numbers or names) and axes is None and shardings == (None, None)
-        self._fixed = False  # ints are static too: a trace has failed with them
-        self._simple = not (self._numbers or self._names or any(donated) or bounds)
+        self._simple = not (self._statics.declared or any(donated))
+        self._ints = self._statics.places_of_ints()
+        self._beside = not any(donated) and axes is None and not arranged
 
     retries = True  # whether ints may become static
 
@@ -153,7 +161,7 @@ class Jitted:
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if DISABLED or config.debug_nans:
             return self._function(*args, **kwargs)
-        plain = operands_of(args, kwargs) if self._simple else None
+        plain = self._operands(args, kwargs)
         if plain is not None:
             quick = self._quick.get(plain[0])
             if quick is not None:
@@ -174,6 +182,15 @@ class Jitted:
                 self._alone.add(_shapes((args, kwargs)))
         return self._of_these_sizes(*args, **kwargs)
 
+    def _operands(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operands | None:
+        """For the fast path of calls like these; None: they have none."""
+        plain = operands_of(args, kwargs) if self._simple else None
+        if plain is None and self._beside:
+            places, names = self._statics.of(args, kwargs)
+            if places or names or not self._simple:
+                return operands_beside(args, kwargs, places, names)
+        return plain
+
     @functools.cached_property
     def _of_these_sizes(self) -> Jitted:
         """The function where an axis has a number. It is for calls at sizes that are wrong in a
@@ -183,6 +200,7 @@ class Jitted:
         return Jitted(*rest, shardings=shardings)  # type: ignore[arg-type]
 
     def _traced_call(self, args: tuple[Any, ...], kwargs: dict[str, Any], plain: Any) -> Any:
+        fixed = self._statics.fixed
         try:
             given, traced = self._given(args, kwargs)
         except Unnamed:  # it decides sizes, of what it captures from the program around it
@@ -190,7 +208,8 @@ class Jitted:
         sized = traced.sized
         if sized is not None and table() is not None and (sized.made or decided_by_data(sized)):
             return self._prepared(*args, **kwargs)  # its sizes are those of the program around it
-        plain = plain if self._simple else None
+        if self._statics.fixed is not fixed:
+            plain = None  # ints are a part of the key now
         STATS.calls += 1
         jaxpr, params = self._settled(given, traced) if plain is not None else (None, {})
         if plain is not None and jaxpr is not None and stays(traced.jaxpr, plain[1]):
@@ -245,21 +264,21 @@ class Jitted:
             return self._split_and_traced(args, kwargs, moving)
         except (TypeError, ValueError, IndexError, RecursionError) as first:
             if (
-                self._fixed
+                self._statics.fixed
                 or is_final(first)
-                or not (self._implied and self.retries)
+                or not (self._statics.implied and self.retries)
                 or not any(map(is_fixable, (*args, *kwargs.values())))
             ):
                 raise
-            self._fixed = True
+            self._statics.fixed = True
             try:
                 found = self._split_and_traced(args, kwargs, moving)
             except BaseException as second:
-                self._fixed = False
+                self._statics.fixed = False
                 if same_place(first, second):  # what an int is was not the matter
                     raise first from None
                 raise
-            self._simple = False
+            self._simple, self._ints = False, self._statics.places_of_ints()
             self._forget_ways()
             return found
 
@@ -273,13 +292,7 @@ class Jitted:
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Arguments, Callable[..., Any], Any]:
         """The dynamic arguments, the function of these, and the key of the static arguments."""
-        numbers, names = self._bounds
-        places = {n % len(args) for n in self._numbers if -len(args) <= n < len(args)}
-        places |= {n for n in numbers if n < len(args) and type(args[n]) is int}
-        static_names = {*self._names, *(n for n in names if type(kwargs.get(n)) is int)}
-        if self._implied:
-            places |= {i for i, x in enumerate(args) if self._decides(x)}
-            static_names |= {name for name, x in kwargs.items() if self._decides(x)}
+        places, static_names = self._statics.of(args, kwargs)
         if not places and not static_names:
             named = names_of_leaves(self._axes, args, kwargs, self._what)
             return Arguments((args, kwargs), self._what, named), self._prepared, ()
@@ -301,10 +314,6 @@ class Jitted:
             axes = tuple([a for i, a in enumerate(axes) if i not in places])
         found = names_of_leaves(axes, dynamic, named, self._what)
         return Arguments((dynamic, named), self._what, found), call, static
-
-    def _decides(self, x: Any) -> bool:
-        """Whether an argument is static, though nobody said so."""
-        return is_name(x) or self._fixed and is_fixable(x)
 
     def _traced(
         self, given: Arguments, call: Callable[..., Any], static: Any, moving: bool = False
@@ -368,7 +377,7 @@ class Jitted:
 
     def again(self, given: Arguments) -> Any:
         """Call it for positional arguments that were taken apart before."""
-        if self._fixed or DISABLED or config.debug_nans:
+        if self._statics.fixed or DISABLED or config.debug_nans:
             return self._called(tuple(given.leaves), {})
         STATS.calls += 1
         return run(self._traced(given, self._prepared, ()), given, self._params)

@@ -83,6 +83,23 @@ def operands_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operands | Non
     return (structure, orders, found[0]), *found[1:]
 
 
+def operands_beside(
+    args: tuple[Any, ...], kwargs: dict[str, Any], places: set[int], names: set[str]
+) -> Operands | None:
+    """The same where the arguments at these places and of these names are static: they are a part
+    of the key.
+    """
+    static = [(i, type(args[i]), args[i]) for i in sorted(places)]
+    static += [(k, type(kwargs[k]), kwargs[k]) for k in sorted(names & kwargs.keys())]
+    try:
+        hash(fixed := tuple(static))
+    except TypeError:  # the general path tells
+        return None
+    rest = tuple([x for i, x in enumerate(args) if i not in places])
+    found = operands_of(rest, {k: v for k, v in kwargs.items() if k not in names})
+    return found and ((fixed, found[0]), *found[1:])
+
+
 _NUMPYS = frozenset(NUMBERS)
 _SINGLE = frozenset({NDArray, Scalar, np.ndarray, *SCALAR_DTYPES, *NUMBERS})  # no trees
 

@@ -56,6 +56,45 @@ def places_and_names(
     return (*places, *from_names), (*names, *from_numbers)
 
 
+_ALL = tuple(range(16))  # the front takes fewer arguments
+
+
+class Statics:
+    """Which arguments of a jitted function are static.
+
+    bounds: names of parameters that are so where they are ints. implied: whether what names
+    something is static though nobody said so, and ints are once `fixed` is set.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], numbers: tuple[int, ...], names: tuple[str, ...],
+        bounds: tuple[str, ...], implied: bool,
+    ) -> None:  # fmt: skip
+        self._numbers, self._names = places_and_names(function, numbers, names)
+        self._bounds = places_and_names(function, (), bounds) if bounds else ((), ())
+        self.declared = bool(self._numbers or self._names or bounds)
+        self.implied, self.fixed = implied, False
+
+    def of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[set[int], set[str]]:
+        """The places and the names of the static arguments of a call."""
+        numbers, bounds = self._bounds
+        places = {n % len(args) for n in self._numbers if -len(args) <= n < len(args)}
+        places |= {n for n in numbers if n < len(args) and type(args[n]) is int}
+        names = {*self._names, *(n for n in bounds if type(kwargs.get(n)) is int)}
+        if self.implied:
+            places |= {i for i, x in enumerate(args) if self._decides(x)}
+            names |= {name for name, x in kwargs.items() if self._decides(x)}
+        return places, names
+
+    def _decides(self, x: Any) -> bool:
+        """Whether an argument is static, though nobody said so."""
+        return is_name(x) or self.fixed and is_fixable(x)
+
+    def places_of_ints(self) -> tuple[int, ...]:
+        """For the front in C: the places where an int is static."""
+        return _ALL if self.fixed else tuple(sorted({*self._numbers, *self._bounds[0]}))
+
+
 def is_name(x: Any) -> bool:
     """Whether this argument names something: a mode, a dtype, a function of a module. (Other
     functions may be made anew for each call.)

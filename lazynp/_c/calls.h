@@ -23,7 +23,7 @@
 #define CLASSES_OF_CALLS(X) X(Jitted) X(Quick) X(Placed) X(Place) X(PlacedRecorder) X(Alone) X(Plan) X(Prepared) \
     X(Sequence)
 #define KNOWN_OF_CALLS(X) X(disabled) X(alone) X(observers) X(count) X(stats) X(calls) X(unflatten) X(trace) X(traced_of) \
-    X(alone_here) X(elsewhere) X(watched) X(lock) X(buffer_of) X(watched_enough) X(borrowed) X(patience)
+    X(alone_here) X(elsewhere) X(watched) X(lock) X(buffer_of) X(watched_enough) X(borrowed) X(patience) X(host)
 
 static struct {
 #define X(name) PyObject *name;
@@ -258,6 +258,7 @@ static int take_calls_of(const Front *front)
         return -1;
     OF_CALLS(X)
 #undef X
+    Py_XSETREF(the.host, Py_NewRef(calls.host));
     calls.times = PyLong_AsSsize_t(front->second);
     calls.placed = PyUnicode_InternFromString("placed");
     calls.aval = PyUnicode_InternFromString("aval");

@@ -80,6 +80,8 @@ static struct {
     Py_ssize_t few, filled; /* elements: see `_eager` */
     Py_ssize_t tick;   /* operations: see `Recorder.ticked` */
     Py_ssize_t countdown;
+    PyTypeObject *buffers; /* of programs' results, once one was seen */
+    PyObject *host;        /* `_reference.host` */
     int deaf; /* derivatives run: their operations are none of the user's */
     int heads; /* the collector's head of an object is where `untrack` looks */
 } the;

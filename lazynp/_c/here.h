@@ -204,6 +204,8 @@ static PyObject *run_in_turn(PyObject *prepared, PyObject **operands, Py_ssize_t
         PyObject *given[3] = {buffers, Py_None, Py_True};
         found = PyObject_Vectorcall(OF_CALL(prepared, Prepared, run), given, 3, NULL);
         Py_DECREF(buffers);
+        if (found && is_list(found) && PyList_GET_SIZE(found) && !the.buffers)
+            the.buffers = (PyTypeObject *)Py_NewRef(Py_TYPE(PyList_GET_ITEM(found, 0)));
     }
     within--;
     end_turn(collects);

@@ -438,6 +438,21 @@ static PyObject *of_small_integers(int code, PyObject *const *values, Py_ssize_t
     return scalar_of_integer(type, result);
 }
 
+/* The value of an array's or Scalar's node on the host, borrowed from the node: what a program gave is
+   brought there. NULL: an error. */
+static PyObject *value_on_host(PyObject *node)
+{
+    PyObject *value = PyList_GET_ITEM(node, VALUE);
+    if (!the.buffers || Py_TYPE(value) != the.buffers || is_staged())
+        return value;
+    Py_INCREF(node);
+    PyObject *found = PyObject_CallOneArg(the.host, node);
+    value = found ? PyList_GET_ITEM(node, VALUE) : NULL;
+    Py_XDECREF(found);
+    Py_DECREF(node);
+    return value;
+}
+
 /* The value of a Scalar if it is available and not weakly typed; else NULL. Borrowed. */
 static inline PyObject *value_of_scalar(PyObject *x)
 {

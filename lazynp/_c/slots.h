@@ -188,7 +188,9 @@ UNARY_SLOTS(X)
    front must say, which also raises. */
 static PyObject *as_pythons(int at, PyObject *x)
 {
-    PyObject *number = is_scalar(x) ? value_of_scalar(x) : NULL;
+    PyObject *number = NULL, *node = is_scalar(x) ? node_of(x) : NULL;
+    if (node && value_on_host(node))
+        number = value_of_scalar(x);
     long long whole;
     double value;
     float single;

@@ -756,6 +756,8 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     if (options && (dtype != Py_None || !is_array(args[0]) || carries_tangent(args[0]) ||
                     (chosen.out && (chosen.where || chosen.initial))))
         return hand_on(front, args, nargsf, names);
+    if (listed && axis != Py_None && !PyLong_Check(axis) && !PyTuple_Check(axis))
+        return hand_on(front, args, nargsf, names); /* Python says what is wrong with it */
     now = recorder();
     if (!now)
         return NULL;
@@ -813,7 +815,9 @@ static PyObject *lent_buffer(PyObject *self, PyObject *const *args, size_t nargs
         return PyMemoryView_FromObject(number);
     PyErr_Clear();
     PyObject *node = plain && is_array(args[0]) ? node_of(args[0]) : NULL;
-    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None, *view, *out;
+    PyObject *value = node ? value_on_host(node) : Py_None, *view, *out;
+    if (!value)
+        return NULL;
     PyObject *aval = node ? lasting_aval(args[0]) : NULL;
     if (!is_memory(value) || !is_of_numbers((PyArrayObject *)value) || !aval ||
         OF(aval, Aval, dtype) != (PyObject *)PyArray_DESCR((PyArrayObject *)value) ||

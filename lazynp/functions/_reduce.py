@@ -241,7 +241,7 @@ def reduce(
     x = as_array(array)
     if dtype is not None and isinstance(dtype, Array):
         dtype = dtype_of_no_array(dtype)
-    if type(axis) is ndarray or type(axis) is NDArray and not axis.ndim:
+    if type(axis) is ndarray or type(axis) is NDArray:
         axis = index(axis)
     if type(keepdims) is not bool:
         keepdims = keepdims is not NO_VALUE and bool(index(keepdims))

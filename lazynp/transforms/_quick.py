@@ -49,7 +49,7 @@ from lazynp._plan import STATS, Plan, buffer_of
 from lazynp._positions import user_frame
 from lazynp._primitive import raise_found
 from lazynp._recorder import PlacedRecorder, StagingRecorder, elsewhere, known, local, staged
-from lazynp._reference import lock, watched
+from lazynp._reference import host, lock, watched
 from lazynp._sequences import OpSequence
 from lazynp._strides import laid_like
 from lazynp._trace import only_checks
@@ -285,7 +285,7 @@ def front_calls(jitted: Any, stats: Any) -> None:
     )  # fmt: skip
     known = (
         DISABLED, ALONE, observers, count, STATS, stats, tree_unflatten, TRACE, traced_aval,
-        ALONE_HERE, elsewhere, watched, lock, buffer_of, DONE, BORROWED, PATIENCE,
+        ALONE_HERE, elsewhere, watched, lock, buffer_of, DONE, BORROWED, PATIENCE, host,
     )  # fmt: skip
     call = jitted.__call__
     jitted.__call__ = in_front("jitted", call, function=classes, known=known, times=TIMES)

@@ -62,6 +62,7 @@ from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._host import host_into, to_device, to_host, write_on_host
 from lazynp.functions._integers import normalize_axis_index
 from lazynp.functions._operands import cast, check_writeable, store
+from lazynp.functions._reduce import NO_VALUE
 from lazynp.functions._scalars import quiet
 from lazynp.functions._stores import write_into
 from lazynp.functions._strided import as_strided
@@ -116,14 +117,14 @@ _SORTS = (None, "quicksort", "mergesort", "heapsort", "stable")
 @by_writing(np.ndarray.sort, 4)
 def _sort(
     self: Array, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
-    **descending: Any,
+    descending: Any = NO_VALUE,
 ) -> None:  # fmt: skip
     axis = normalize_axis_index(operator.index(axis), self.ndim)
     check_writeable(self, name="sort array")
-    if order is None and kind in _SORTS and stable is None and not descending:
+    if order is None and kind in _SORTS and stable is None and descending is NO_VALUE:
         if write_into(self, (), lambda memory: _sort_memory(memory, axis=axis)):
             return
-    store(sorting.sort(self, axis, kind, order, stable=stable, **descending), self)
+    store(sorting.sort(self, axis, kind, order, stable=stable, descending=descending), self)
 
 
 @by_writing(np.ndarray.partition, 5)

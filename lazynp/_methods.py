@@ -124,7 +124,8 @@ def _sort(
     if order is None and kind in _SORTS and stable is None and descending is NO_VALUE:
         if write_into(self, (), lambda memory: _sort_memory(memory, axis=axis)):
             return
-    store(sorting.sort(self, axis, kind, order, stable=stable, descending=descending), self)
+    asked = {} if descending is NO_VALUE else {"descending": descending}  # NumPy 2.5 has it
+    store(sorting.sort(self, axis, kind, order, stable=stable, **asked), self)
 
 
 @by_writing(np.ndarray.partition, 5)

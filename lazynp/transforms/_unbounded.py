@@ -130,7 +130,8 @@ class _Rounds(NamedTuple):
 
         def keep(fixed: Arrays, carry: Arrays) -> Arrays:
             now, stacks, rounds = carry[1 : s + 1], carry[s + 1 : -1], carry[-1]
-            place = elementwise.floor_divide(carry[0], fixed[n])
+            # in a batch, rounds run for examples that are over
+            place = elementwise.minimum(elementwise.floor_divide(carry[0], fixed[n]), places - 1)
             stacks = [_stored(y, x, place) for y, x in zip(stacks, now, strict=True)]
             after = elementwise.add(carry[0], fixed[n])
             last = elementwise.subtract(rounds, 1)  # beyond, a round may have no index
@@ -146,7 +147,8 @@ class _Rounds(NamedTuple):
 
         def back(fixed: Arrays, carry: Arrays) -> Arrays:
             apart, stacks = fixed[n], fixed[n + 1 :]
-            place = elementwise.floor_divide(elementwise.subtract(carry[0], 1), apart)
+            last = elementwise.maximum(elementwise.subtract(carry[0], 1), 0)
+            place = elementwise.floor_divide(last, apart)
             first = elementwise.multiply(place, apart)
             state = [_taken(y, place) for y in stacks]
             count = elementwise.subtract(carry[0], first)

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 import lazynp as np
-from lazynp import _recorder
+from lazynp import _recorder, _trace, _turns
 from lazynp._promotion import _program
 from lazynp._recorder import local, staged
 from lazynp._signals import let_through, signal_of
+from lazynp._stale import write_lock
 from tests.helpers import be_eager
 from tests.promoting import front, promoting
 
@@ -53,6 +54,11 @@ def test_no_trace_stays_open_wherever_it_is_interrupted(nested: bool) -> None:
             pass
         finally:
             sys.settrace(None)
+            for held in (_trace._lock, _turns._turn, write_lock):
+                # at the line that leaves a `with` Python interrupts for this function, but for no
+                # signal: the lock would stay held, and threads of later tests would wait for it
+                while held._is_owned():  # type: ignore[attr-defined]
+                    held.release()
         assert not staged and local.level == 0, last
         assert type(local.recorder) is _recorder.Recorder, last
         assert x.tolist() == [0.0, 1.0, 2.0, 3.0], last

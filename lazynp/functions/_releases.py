@@ -8,6 +8,12 @@ import numpy as np
 
 SINCE_2_5 = np.lib.NumpyVersion(np.__version__) >= "2.5.0.dev0"
 
+# the warning of a ufunc with `where` and no `out`, spelt as this release spells it
+LEFT_OUT = (
+    f"'where' used without 'out', expect {'uninitialized' if SINCE_2_5 else 'unitialized'} memory "
+    "in output. If this is intentional, use out=None."
+)
+
 
 @functools.cache
 def real_takes_items() -> bool:

@@ -65,6 +65,7 @@ from lazynp.functions._recording import (
     unary,
 )
 from lazynp.functions._reduce import to_loop
+from lazynp.functions._releases import LEFT_OUT
 from lazynp.functions._scalars import AVALS
 from lazynp.functions._selected import Selection
 from lazynp.functions._stores import write_into
@@ -74,10 +75,6 @@ from lazynp.primitives import elementwise, shaping
 
 # for `out`: None is different, because it accepts uninitialised elements where `where` is false
 _NOT_GIVEN: Any = object()
-_LEFT_OUT = (  # NumPy's words
-    "'where' used without 'out', expect unitialized memory in output. If this is intentional, "
-    "use out=None."
-)
 _THIRD = (  # NumPy's words
     "Passing more than 2 positional arguments to np.maximum and np.minimum is deprecated. If you "
     "meant to use the third argument as an output, use the `out` keyword argument instead. If you "
@@ -271,7 +268,7 @@ class ufunc(Methods):
             where = options["where"] = mask_argument(where)
             inputs = included(self._numpy, inputs, where)
             if out is _NOT_GIVEN and all(o is None for o in outs):
-                warnings.warn(_LEFT_OUT, UserWarning, stacklevel=3)
+                warnings.warn(LEFT_OUT, UserWarning, stacklevel=3)
         into = [o for o in outs if o is not None]
         for o in into:
             check_writeable(o)

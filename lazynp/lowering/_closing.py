@@ -24,8 +24,8 @@ from lazynp._fronts import BUILT, fastpath
 
 _PATIENCE = 10.0  # seconds that running programs get to finish
 # Seconds that a thread waits at the door. If the process still lives, something waits for this
-# thread, so it goes on.
-_KEPT = 5.0
+# thread, so it goes on. It does not wait that long where the end is seen to wait: in `threading`.
+_KEPT, _LOOK = 5.0, 0.02
 _FREED = 0.01  # seconds in which a thread that is freeing a buffer comes back
 
 closing = False
@@ -53,8 +53,17 @@ def at_last(function: Callable[[], None]) -> None:
 
 def keep_out() -> None:
     """Delay a thread that is about to enter XLA at the end of the process."""
-    if threading.get_ident() != _closer:
-        time.sleep(_KEPT)
+    if threading.get_ident() == _closer:
+        return
+    end = time.monotonic() + _KEPT
+    while not _end_waits() and time.monotonic() < end:
+        time.sleep(_LOOK)
+
+
+def _end_waits() -> bool:
+    """Whether the thread that ends the process joins a thread, or waits for what one tells it."""
+    frame = sys._current_frames().get(_closer)
+    return frame is not None and frame.f_globals.get("__name__") == threading.__name__
 
 
 @atexit.register

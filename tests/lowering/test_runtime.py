@@ -417,3 +417,27 @@ def test_at_the_end_no_thread_frees_a_buffer(monkeypatch):
         ended.set()
         thread.join()
     assert any(buffer is kept for buffers in _closing._held for buffer in buffers)
+
+
+def test_a_thread_is_kept_out_until_the_end_waits_for_it(monkeypatch):
+    class KeptOut(Exception):
+        pass
+
+    def sleep(seconds):
+        raise KeptOut
+
+    told = threading.Event()
+    end = threading.Thread(target=told.wait)
+    end.start()
+    try:
+        while "wait" not in sys._current_frames()[end.ident].f_code.co_name:
+            pass  # it has not begun to wait
+        monkeypatch.setattr(_closing.time, "sleep", sleep)
+        monkeypatch.setattr(_closing, "_closer", end.ident)
+        _closing.keep_out()
+        monkeypatch.setattr(_closing, "_closer", -1)  # it does something else
+        with pytest.raises(KeptOut):
+            _closing.keep_out()
+    finally:
+        told.set()
+        end.join()

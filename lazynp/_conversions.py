@@ -49,6 +49,7 @@ from lazynp.functions._arguments import (
 )
 from lazynp.functions._eager import by_method, by_numpy
 from lazynp.functions._getset import getitem
+from lazynp.functions._nested import all_known
 from lazynp.functions._reduce import NO_VALUE
 from lazynp.functions._scalars import (
     AVALS,
@@ -349,6 +350,8 @@ def _astype(
             return in_order(new_array(from_host(noted, copy=False)), order_of_strides(noted))
         return copy_of(self, order) if self.ndim else _dunder_copy(self)
     if isinstance(self, Scalar) and not on_device(dtype):
+        if dtype.char == "O" and not all_known(self):
+            return self
         return host_of(self).astype(dtype)  # a string as long as this one, a date, an object
     out = in_order(converted(self, dtype), order_like(self, order))
     return new_scalar(out._read()) if isinstance(self, Scalar) else out

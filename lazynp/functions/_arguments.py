@@ -22,6 +22,8 @@ from lazynp._sizes import Size, sized
 from lazynp._steps import Basic
 from lazynp._strides import Order, copied_order, fortran_order, in_order, layout
 from lazynp._views import view
+from lazynp.functions._nested import all_known, of_objects
+from lazynp.functions._object_arrays import boxed
 from lazynp.functions._operands import as_array, cast, warn_of_lost_imaginary_part
 from lazynp.primitives import indexing, shaping
 
@@ -238,8 +240,12 @@ def zero(dtype: Dtype) -> Array:
 
 def converted(x: Array, dtype: Dtype) -> Array:
     """`astype` with unsafe casting, and NumPy's warning if imaginary parts are lost."""
+    if dtype.char == "O" and not all_known(x):
+        return from_numpy(boxed(x))
     if dtype.itemsize == 0 or x.dtype.kind in "OSUmM" or dtype.kind in "OSUmM":
-        return from_numpy(np.array(np.asarray(host_value(x._read())).astype(dtype)))
+        value = np.asarray(host_value(x._read()))
+        made = of_objects(value, dtype)
+        return from_numpy(np.array(value.astype(dtype))) if made is None else made
     if x.dtype.kind == "c" and dtype.kind in "iuf":
         warn_of_lost_imaginary_part()
     return cast(x, dtype)

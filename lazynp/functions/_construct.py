@@ -146,7 +146,7 @@ def _from_array(x: Array, dtype: Any, copy: bool | None, order: str) -> Array:
             if copy is False:
                 raise ValueError(NO_COPY)
             # a Scalar is itself the object, as a NumPy scalar is
-            if wanted.char == "O" and isinstance(x, Scalar):
+            if wanted.char == "O" and isinstance(x, Scalar) and all_known(x):
                 return new_array(from_host(np.array(host_value(x._read()), wanted)))
             return in_order(own(converted(x, wanted)), order_like(x, order))
     fits = order in "AK" or settled(

@@ -17,6 +17,7 @@ from lazynp._memo import cached
 from lazynp._overrides import check, overrides, takes_ufuncs
 from lazynp._sizes import Size
 from lazynp.functions._host import to_device, to_host, write_on_host
+from lazynp.functions._object_arrays import beside_an_object_array
 from lazynp.functions._subclass import Subclass
 
 _KNOWN = {
@@ -251,6 +252,7 @@ def by_numpy(function: Any, inputs: Any, options: dict[str, Any], *, single: boo
     column of objects of it.
     """
     outs = options.get("out")
+    inputs = beside_an_object_array(inputs)
     if outs is None:
         result = function(*to_host(inputs), **to_host(options))
         return result if isinstance(result, np.generic) else to_device(result)

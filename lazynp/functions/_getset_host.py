@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, from_host, new_scalar, write_lock
+from lazynp._array import Array, NDArray, Scalar, fresh, from_host, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._flush import host_value
 from lazynp._node import VALUE, Node, leaf
@@ -15,7 +15,9 @@ from lazynp._strides import laid_out, writeable
 from lazynp._trace import on_host
 from lazynp._views import view
 from lazynp.functions._checks import traced
-from lazynp.functions._host import to_host
+from lazynp.functions._host import is_made_here, to_host
+from lazynp.functions._nested import assemble
+from lazynp.functions._object_arrays import boxed
 from lazynp.functions._records import record as record_at
 from lazynp.functions._stores import host_index
 
@@ -52,25 +54,37 @@ def is_field(index: Any) -> bool:
 def set_on_host(self: Array, index: Any, value: Any) -> None:
     """Objects, strings, dates, records: NumPy stores, in place if nobody else holds the memory."""
     index = to_host(index)
-    if self.dtype != object or isinstance(value, Scalar) or not _is_whole(index, self.ndim):
+    owner = self if self._base is None else self._base
+    if self.dtype == object and traced(value) and is_made_here(owner):
+        value = _objects(value, _is_whole(index, self.ndim))
+    elif self.dtype != object or isinstance(value, Scalar) or not _is_whole(index, self.ndim):
         zero_d = type(value) is NDArray and not value.ndim
         listed = isinstance(value, (list, tuple)) and self.dtype == object and not traced(value)
         if not listed:  # arrays in a list become objects as they are, where NumPy finds no shape
             value = np.asarray(to_host(value)) if zero_d else to_host(value)
     with write_lock:
-        owner = self if self._base is None else self._base
         memory = exclusive(owner)
         if self._base is not None or memory is None or memory.base is not None:
             value_here = host_value(owner._node) if memory is None else memory
             # a reshape is a view only of memory that lies as the array's order says
             placed = value_here if self._base is None else laid_out(value_here, owner)
             if memory is None or memory.base is not None or placed is not value_here:
+                mine = is_made_here(owner)
                 owner._node = leaf(np.array(placed))
+                if mine:
+                    fresh(owner._node)
                 memory = owner._node[VALUE]
         target = memory
         for step in () if self._base is None else self._path:
             target = step.layout(target)
         target[index] = value
+
+
+def _objects(value: Any, single: bool) -> Any:
+    """A traced value, as an object array keeps it. single: one element is to hold all of it."""
+    if isinstance(value, Array):
+        return value if single and (value.ndim or isinstance(value, Scalar)) else boxed(value)
+    return value if single else host_value(assemble(value, object)._read())
 
 
 def _is_whole(index: Any, ndim: int) -> bool:

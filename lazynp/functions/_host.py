@@ -11,13 +11,15 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
+from lazynp._array import Array, Scalar, fresh, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._observers import observers
 from lazynp._overrides import has_methods, overrides
+from lazynp._recorder import StagingRecorder, local
 from lazynp._strides import in_order, laid_out, layout, order_of_strides, writeable
+from lazynp.functions._object_arrays import beside_an_object_array
 from lazynp.functions._placing import beside
 from lazynp.functions._records import Record
 
@@ -110,7 +112,7 @@ def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         tell(name)
     begin = perf_counter() if observers else 0.0
     given = to_host(kwargs) if kwargs else kwargs
-    numpys = [to_host(a) for a in args]
+    numpys = [to_host(a) for a in beside_an_object_array(args)]
     result = function(*numpys, **given)
     if type(result) is np.ndarray:
         for a, value in zip(args, numpys, strict=True):
@@ -205,7 +207,18 @@ def write_on_host(array: Array) -> Iterator[np.ndarray[Any, Any]]:
     yield memory
     if may:
         with write_lock:
-            array._write(from_host(memory, copy=False))
+            made = from_host(memory, copy=False)
+            if array._base is None and is_made_here(array):
+                fresh(made)
+            array._write(made)
+
+
+def is_made_here(owner: Array) -> bool:
+    """Whether an array may hold what is only traced here. Of one from outside, later calls would
+    not store it again.
+    """
+    recorder = local.recorder
+    return not isinstance(recorder, StagingRecorder) or recorder.owns(owner._node)
 
 
 def mirrored(module: Any, names: Iterable[str]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from lazynp._flush import host_value
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf
 from lazynp._sizes import Size, Test
 from lazynp._values import knowable
+from lazynp.functions._object_arrays import boxed_list
 from lazynp.primitives import elementwise, shaping
 
 
@@ -96,9 +97,13 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
         raise ValueError(_TOO_DEEP) from None
     except _Ragged:
         # raises with the shape that NumPy finds, unless the dtype is object
-        np.array(_dummies(tree), dtype)
-        held = tree if np.dtype(dtype) == object and all_known(tree) else _values(tree)
-        return new_array(from_host(np.array(held, dtype), copy=False))
+        found = np.array(_dummies(tree), dtype)
+        if np.dtype(dtype) != object:
+            return new_array(from_host(np.array(_values(tree), dtype), copy=False))
+        held = np.array(tree, dtype) if all_known(tree) else boxed_list(tree, found.shape)
+        return new_array(from_host(held, copy=False))
+    if dtype is not None and np.dtype(dtype) == object and not all_known(tree):
+        return new_array(from_host(boxed_list(tree, shape), copy=False))
     try:
         found = np.result_type(*[p.dtype for p in pieces]) if dtype is None else np.dtype(dtype)
     except np.exceptions.DTypePromotionError:  # mixed dates and numbers
@@ -176,6 +181,17 @@ def all_known(tree: Any) -> bool:
     if isinstance(tree, (list, tuple)):
         return all(map(all_known, tree))
     return not isinstance(tree, Array) or knowable(tree._read()) and not is_tracer(tree._read())
+
+
+def of_objects(value: Any, dtype: Any) -> Array | None:
+    """The array of an object array's elements where one of them is traced. Otherwise None."""
+    if value.dtype != object or not on_device(dtype):
+        return None
+    items = value.tolist() if value.ndim else [value.item()]
+    if not holds_lazy(items) or all_known(items):
+        return None
+    out = assemble(items, dtype)
+    return out if value.ndim else shaping.reshape(out, shape=())
 
 
 def _gather(item: Any, dtype: Any, pieces: list[Any]) -> Shape:

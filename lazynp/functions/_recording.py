@@ -43,6 +43,7 @@ from lazynp._trace import check_bounds, node_of, record_traced, scalar_node, sta
 from lazynp._tracebacks import show_users
 from lazynp._values import watched
 from lazynp.functions._fitting import check_narrowed
+from lazynp.functions._object_arrays import as_objects, beside_objects
 from lazynp.functions._operands import numpys, operand_of, there_by_default
 from lazynp.functions._scalars import AVALS
 from lazynp.primitives.elementwise import power
@@ -455,9 +456,10 @@ def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:
     try:
         op = op_of(primitive, params, tuple([known(n) for n in nodes]))
     except Traced:
-        out = wrap(record_traced(primitive, nodes, params))
-    else:
-        out = _made(op, nodes)
+        op = None
+    if (op is None or op.host) and beside_objects(nodes):
+        return apply(primitive, *map(as_objects, nodes), **params)
+    out = wrap(record_traced(primitive, nodes, params)) if op is None else _made(op, nodes)
     return in_common_order(out, *operands) if out_of_order(*operands) else out
 
 

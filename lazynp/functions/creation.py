@@ -73,6 +73,7 @@ from lazynp.functions._grids import (
 from lazynp.functions._host import to_host
 from lazynp.functions._likes import as_its_like, zeros_like_now
 from lazynp.functions._nested import of_size
+from lazynp.functions._object_arrays import kept_by
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._places import places_of_triangle, places_where, side_of
 from lazynp.functions._ranges import arange, geomspace, linspace, logspace
@@ -171,7 +172,7 @@ def _full(shape: Shape, fill_value: Any, dtype: Any) -> Array:
     fill_value, dtype = given
     check_size(shape, dtype)
     if not (on_device(dtype) and on_device(value.dtype)):
-        return from_numpy(np.full(shape, static(fill_value), dtype))
+        return from_numpy(np.full(shape, static(kept_by(dtype, fill_value)), dtype))
     if isinstance(fill_value, Array):
         check_weak(fill_value, dtype)
         out = converted(fill_value, dtype)

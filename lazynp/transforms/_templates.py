@@ -18,6 +18,7 @@ from lazynp._avals import TracedAval
 from lazynp._memo import Memo
 from lazynp._node import ARGS, AVAL, OP, PROJECT, VALUE, Node, Op, leaf
 from lazynp._plan_jaxpr import cast_scalar
+from lazynp._quiet import quietly
 from lazynp._recorder import RECORD, StagingRecorder, local
 from lazynp._values import watched
 
@@ -35,7 +36,7 @@ class Unfit(Exception):
 class Steps:
     """Operations on inputs. Places count constants, then inputs, then results."""
 
-    __slots__ = ("constants", "operations", "size", "wiring", "single", "_places")
+    __slots__ = ("constants", "operations", "size", "wiring", "single", "_places", "_ahead")
 
     def __init__(self, inputs: Sequence[Node], recorder: StagingRecorder, more: list[Any]) -> None:
         """Steps from the recorder's contents; `more`: other nodes that are referred to."""
@@ -64,6 +65,8 @@ class Steps:
             places = [self._places[id(a)] for a in node[ARGS]]
             self.operations.append((op, chosen(places)))
             self.wiring.append((op, tuple(places)))
+        read = [self._places[id(a)] for a in more]
+        self._ahead = Ahead(self.wiring, len(self.constants), len(inputs), read)
 
     def place(self, a: Any) -> int:
         return self._places[id(a)]
@@ -87,9 +90,16 @@ class Steps:
 
     def _take_strictly(self, values: list[Any]) -> list[Any]:
         """The same where operations run at once, or floating-point errors must be noticed."""
-        pending = local.recorder.pending
+        pending, ahead = local.recorder.pending, self._ahead
         code, offset = local.where  # type: ignore[misc]
-        for op, operands in self.operations:
+        if ahead and not local.recorder.staging:
+            known = ahead.nodes(self.constants)
+        else:
+            known = [None] * len(self.operations)
+        for (op, operands), node in zip(self.operations, known, strict=True):
+            if node is not None:
+                values.append(node)
+                continue
             given = operands(values)
             if op.primitive is PROJECT:
                 node = None
@@ -103,6 +113,54 @@ class Steps:
                 pending.append(node)
             values.append(node)
         return values
+
+
+class Ahead:
+    """The operations of some steps that depend on no input: masks of triangles and diagonals. They
+    run once, where operations run one by one. Large results are not kept.
+    """
+
+    __slots__ = ("_first", "_nodes", "_places", "_read", "_wiring")
+
+    largest = 1 << 13  # bytes
+
+    def __init__(
+        self, wiring: list[tuple[Op, tuple[int, ...]]], constants: int, inputs: int, read: list[int]
+    ) -> None:
+        """read: the places of what is read outside."""
+        self._wiring, self._first = wiring, constants + inputs
+        self._nodes: Sequence[Any] | None = None
+        self._read, places = set(read), set(range(constants))
+        for place, (op, operands) in enumerate(wiring, self._first):
+            fits = (
+                not op.sized and not op.primitive.multiple_results and op.primitive is not PROJECT
+            )
+            if fits and op.aval.nbytes <= self.largest and places.issuperset(operands):
+                places.add(place)
+            else:
+                self._read.update(operands)
+        self._places = sorted(places)[constants:]
+
+    def __bool__(self) -> bool:
+        return bool(self._places)
+
+    def nodes(self, constants: list[Any]) -> Sequence[Any]:
+        """For each operation a node with its value, or None if it depends on an input."""
+        if self._nodes is None:
+            self._nodes = self._computed(constants)
+        return self._nodes
+
+    def _computed(self, constants: list[Any]) -> Sequence[Any]:
+        values = {i: a[VALUE] if type(a) is list else a for i, a in enumerate(constants)}
+        first = self._first
+        nodes: list[Any] = [None] * len(self._wiring)
+        for place in self._places:
+            op, operands = self._wiring[place - first]
+            value = quietly(op.reference, [values[i] for i in operands])
+            values[place] = value = value[()] if op.scalar else np.asarray(value)
+            kept = place in self._read  # else only others of these read it
+            nodes[place - first] = [None, None, value if kept else None, None, op.aval]
+        return nodes
 
 
 def chosen(places: Sequence[int]) -> Callable[[list[Any]], tuple[Any, ...]]:

@@ -13,8 +13,9 @@ import lazynp as np
 from lazynp import grad, jvp, vjp
 from lazynp._fronts import BUILT
 from lazynp._node import VALUE, aval_of_node, escaped
-from lazynp.transforms import _backward, _jvp, _kept, _linearize
+from lazynp.transforms import _backward, _jvp, _kept, _linearize, _templates
 from lazynp.transforms._tape import LinearTracer
+from tests.helpers import be_eager
 
 X, Y = np.array([0.3, -0.7, 1.2]), np.array([1.0, 2.0, 3.0])
 BINARY = [np.add, np.subtract, np.multiply, np.divide, np.arctan2, np.maximum, np.power]
@@ -216,3 +217,50 @@ def test_a_line_of_the_user_is_the_place_of_what_c_applies() -> None:
         line = f.__code__.co_firstlineno + 1
         assert f"test_templates.py:{line}," in str(escaped(saved[0]._node[VALUE]))
         assert float(np.cos(saved[0])) == math.cos(math.sin(1.0) * 2.0)
+
+
+FACTORED: dict[str, Any] = {
+    "cholesky": lambda a: np.linalg.cholesky(a @ a.T + np.eye(len(a))),
+    "eigh": lambda a: np.linalg.eigh(a + a.T)[1] ** 2,
+    "svd": lambda a: np.linalg.svd(a, full_matrices=False)[0] ** 2,
+    "qr": lambda a: np.linalg.qr(a)[1],
+    "triangle": lambda a: np.tril(a) @ np.triu(a),
+}
+
+
+@pytest.mark.parametrize("size", [3, 40])  # masks that are kept, and larger ones
+@pytest.mark.parametrize("name", FACTORED)
+def test_what_depends_on_no_operand_is_computed_once(
+    name: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = numpy.random.default_rng(size).normal(size=(size, size))
+    weights = numpy.cos(numpy.arange(size * size).reshape(size, size))
+
+    def loss(x: Any) -> Any:
+        return (FACTORED[name](x) * weights).sum()
+
+    computed: list[Any] = []
+    original = _templates.Ahead._computed
+
+    def noted(self: Any, constants: Any) -> Any:
+        made = original(self, constants)
+        computed.extend(n for n in made if n is not None)
+        return made
+
+    monkeypatch.setattr(_templates.Ahead, "_computed", noted)
+    _linearize._rules.clear()
+    with np.config(execution="adaptive"):
+        be_eager()
+        first = numpy.asarray(grad(loss)(np.array(a)))
+        count = len(computed)
+        again = [numpy.asarray(grad(loss)(np.array(a))) for _ in range(3)]
+    assert len(computed) == count
+    assert all(aval_of_node(n).nbytes <= _templates.Ahead.largest for n in computed)
+    if name == "cholesky" and size == 3:
+        assert [n for n in computed if n[VALUE] is not None]
+    for got in again:
+        numpy.testing.assert_array_equal(got, first)
+    untemplated(monkeypatch)
+    with np.config(execution="reference"):
+        want = numpy.asarray(grad(loss)(np.array(a)))
+    numpy.testing.assert_allclose(first, want, rtol=1e-9, atol=1e-9 * abs(want).max())

@@ -191,11 +191,11 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
     def by_numpy() -> Any:
         return host_into(row.ufunc.reduceat, x, starts, axis=axis, dtype=dtype, out=out)
 
-    if starts.size == 0:
-        return by_numpy()
     if not traced(x):
         compiled = config.execution == "compiled"
-        if not few and not (compiled and _even(starts, n)):  # NumPy is ten times as fast
+        if (
+            starts.size == 0 or not few and not (compiled and _even(starts, n))
+        ):  # NumPy is ten times as fast
             return by_numpy()
         done = local.recorder.backend.attempt(by_numpy) if few and not compiled else None
         if done is not None:
@@ -231,6 +231,8 @@ def _even(starts: Any, size: int) -> bool:
 
 
 def _by_slices(row: Reduction, x: Array, starts: Any, axis: int) -> Array:
+    if starts.size == 0:
+        return part(x, axis, 0, 0)
     stops = [*map(int, starts[1:]), x.shape[axis]]
     shape = kept_shape(x.shape, (axis,))
     results = []

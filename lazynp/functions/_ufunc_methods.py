@@ -355,10 +355,13 @@ class Methods:
 
     def _reduceat_by_slices(self, x: Array, starts: Any, axis: Any, dtype: Any) -> Array | None:
         """A reduction of each slice; None if NumPy must do it, or tell what is wrong."""
-        if sized(x.shape) or needs_host(x) or not x.ndim or starts.ndim != 1 or not starts.size:
+        if sized(x.shape) or needs_host(x) or not x.ndim or starts.ndim != 1:
             return None
         axis = single_axis(axis, x.ndim, "reduceat")
         n = x.shape[axis]
+        if not starts.size:  # of lists without elements, NumPy refuses the dtype
+            fits = n and starts.dtype.kind in "iu"
+            return part(self.reduce(x, axis, dtype, None, True), axis, 0, 0) if fits else None
         if starts.dtype.kind not in "iu" or starts.min() < 0 or starts.max() >= n:
             return None
         stops = np.maximum([*starts[1:], n], starts + 1)

@@ -379,7 +379,8 @@ def _put_multiply_tangent(
 ) -> Any:
     """The sum of each factor's tangent times the product of all other factors at its place.
 
-    To avoid dividing by zero, it counts zeros and leaves them out of the product.
+    To avoid dividing by zero, it counts zeros and leaves them out of the product. If one other
+    factor is zero, so is the product of all others; its derivative by that factor is not.
     """
     out_dot = None
     if x_dot is not None:
@@ -393,9 +394,15 @@ def _put_multiply_tangent(
     none = shaping.full(0, shape=x.aval.shape, dtype=_INT64)
     ones = elementwise.convert(is_zero, dtype=_INT64)
     zeros = put(none, ones, *indices, axes=axes, mode="add")
-    only = elementwise.equal(take(zeros, *indices, axes=axes), ones)  # no zero except itself
+    count = elementwise.subtract(take(zeros, *indices, axes=axes), ones)  # without itself
     others = elementwise.divide(take(product, *indices, axes=axes), factors)
-    others = elementwise.select(only, others, zero)
+    gone = elementwise.select(is_zero, u, zero)
+    sums = put(zeros_like(x), gone, *indices, axes=axes, mode="add")
+    single = elementwise.multiply(
+        others, elementwise.subtract(take(sums, *indices, axes=axes), gone)
+    )
+    some = elementwise.select(elementwise.equal(count, 1), single, zero)
+    others = elementwise.select(elementwise.equal(count, 0), others, some)
     base = zeros_like(x) if out_dot is None else out_dot
     return put(base, elementwise.multiply(others, u_dot), *indices, axes=axes, mode="add")
 

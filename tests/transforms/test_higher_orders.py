@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 import pytest
+from hypothesis import given, settings, strategies as st
 
 import lazynp as np
 from lazynp import grad, hessian, jacfwd, jacrev, jit, jvp
@@ -89,3 +91,51 @@ def test_by_bases(x: float, y: float, want: list[float]) -> None:
 
 def test_at_zero_to_the_power_of_zero() -> None:
     assert np.hessian(lambda p: p[0] ** p[1])(np.zeros(2)).tolist() == [[0, 0], [0, 0]]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    places=st.lists(st.integers(0, 2), min_size=1, max_size=5),
+    values=st.lists(st.sampled_from([0.0, 0.0, 2.0, -3.0]), min_size=5, max_size=5),
+)
+def test_products_at_places_with_zeros(places: list[int], values: list[float]) -> None:
+    """The product of all other factors is zero beside a zero, its derivative is not."""
+    n, base = len(places), numpy.array([2.0, 0.5, -1.0])
+    x = numpy.array(values[:n])
+
+    def products(x: Any) -> Any:
+        y = np.array(base)
+        np.multiply.at(y, places, x)
+        return (y * np.array([1.0, 10.0, 100.0])).sum()
+
+    def without(*left_out: int) -> Any:
+        """The derivative by some factors at one place: the product of all others there."""
+        (place,) = {places[i] for i in left_out}
+        here = [x[k] for k in range(n) if places[k] == place and k not in left_out]
+        return base[place] * 10.0**place * math.prod(here)
+
+    slope = [without(i) for i in range(n)]
+    bend = [
+        [without(i, k) if i != k and places[i] == places[k] else 0.0 for k in range(n)]
+        for i in range(n)
+    ]
+    numpy.testing.assert_allclose(np.grad(products)(x), slope, atol=1e-12)
+    for second in (
+        np.hessian(products),
+        np.jacrev(np.grad(products)),
+        np.jacfwd(np.jacfwd(products)),
+    ):
+        numpy.testing.assert_allclose(second(x), bend, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "hypot"])
+def test_reductions_over_no_slices(name: str) -> None:
+    def none(x: Any) -> Any:
+        made = getattr(np, name).reduceat(x, numpy.zeros(0, int), axis=1)
+        assert made.shape == (3, 0) and made.dtype == x.dtype
+        return made.sum() + x[0, 1]
+
+    want = numpy.zeros((3, 2))
+    want[0, 1] = 1
+    assert np.grad(none)(np.ones((3, 2))).tolist() == want.tolist()
+    assert np.jit(np.grad(none))(np.ones((3, 2))).tolist() == want.tolist()

@@ -19,12 +19,7 @@ from lazynp._dimensions import known_size, require, require_some, table
 from lazynp._extents import broadcast_shapes, known_empty, surely
 from lazynp._flush import host_value
 from lazynp._intervals import interval
-from lazynp._node import (
-    Node,
-    aval_of_node,
-    is_tracer,
-    leaf,
-)
+from lazynp._node import Node, aval_of_node, is_tracer, leaf
 from lazynp._recorder import StagingRecorder, local, staged
 from lazynp._sizes import Size, bounds
 from lazynp._steps import INVALID_INDEX, Slice, basic_slice, expand_ellipsis
@@ -33,6 +28,7 @@ from lazynp._values import all_within, extent, knowable, without_repeats
 from lazynp.functions._assigned import assigned
 from lazynp.functions._checks import depth_of, traced
 from lazynp.functions._foreign import elements
+from lazynp.functions._kept_indices import keep, kept, key_of
 from lazynp.functions._limits import check_dimensions
 from lazynp.functions._masks import (
     check_mask,
@@ -74,6 +70,9 @@ def advanced(aval: Aval, index: Any, within: Any = None) -> Advanced:
 
     within: `(index, length, axis) -> index in bounds`, used instead of `bounded`.
     """
+    key = key_of(aval, index) if within is None else None
+    if key is not None and (known := kept(key)) is not None:
+        return known
     items = list(index) if isinstance(index, tuple) else [index]
     items = [_index_array(i) for i in items]
     taken = sum(_consumed(i) for i in items)
@@ -118,6 +117,8 @@ def advanced(aval: Aval, index: Any, within: Any = None) -> Advanced:
         result.order = (*range(k, k + first), *range(k), *range(k + first, k + len(rest)))
     result.shape = (*rest[:first], *index_shape, *rest[first:])
     check_dimensions(result.shape, len(arrays), bool(rest))
+    if key is not None:
+        keep(key, result)
     return result
 
 

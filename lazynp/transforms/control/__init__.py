@@ -46,7 +46,7 @@ from lazynp.transforms.control._plainer import plainer
 from lazynp.transforms.control._printing import text, written
 from lazynp.transforms.control._records import Record, closed, opened
 from lazynp.transforms.control._recursion import TooLong
-from lazynp.transforms.control._reductions import reduced, summed
+from lazynp.transforms.control._reductions import reduced, reduced_or_none, summed
 from lazynp.transforms.control._seeded import left_behind
 from lazynp.transforms.control._sequences import elements, sequence
 from lazynp.transforms.control._sharing import refuse_merged, same
@@ -80,8 +80,8 @@ for _function in (
     absent, and_, arithmetic, assert_, augmented, branch, call, call_or_none, catches, catching,
     caught, chain, changed, choose, counted, cut, depth, elements, equals, for_, fresh, is_sequence,
     item, load, message, modular,
-    not_, or_, own, percent, present, raised, reduced, result, said, same, sequence, summed, surely,
-    tested, text, unary, while_, within, written,
+    not_, or_, own, percent, present, raised, reduced, reduced_or_none, result, said, same,
+    sequence, summed, surely, tested, text, unary, while_, within, written,
 ):  # fmt: skip
     _made: Any = staticmethod(_function)  # type: ignore[arg-type]
     setattr(_Operators, _function.__name__, _made)

@@ -10,7 +10,6 @@ import builtins
 import collections
 import copy
 import dataclasses
-import dis
 import functools
 import itertools
 import math
@@ -45,7 +44,14 @@ from lazynp.transforms.control._recursion import check_depth
 from lazynp.transforms.control._rewrite import rewritten
 from lazynp.transforms.control._seeded import seeded
 from lazynp.transforms.control._sharing import refuse_merged
-from lazynp.transforms.control._source import RUNTIME, compiled, inner_codes, plain_of, tree_of
+from lazynp.transforms.control._source import (
+    RUNTIME,
+    compiled,
+    inner_codes,
+    is_harmless,
+    plain_of,
+    tree_of,
+)
 from lazynp.transforms.control._state import (
     CannotStage,
     kind,
@@ -390,7 +396,11 @@ def _is_mapping(function: Any) -> bool:
 
 
 def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *a, **k: function(*[converted(x) if callable(x) else x for x in a], **k)
+    def of(x: Any) -> Any:  # `max`, too, may meet traced numbers
+        builtin = type(x) in (BuiltinFunctionType, type)
+        return (OF_TRACED.get(x, x) if builtin else converted(x)) if callable(x) else x
+
+    return lambda *a, **k: function(*map(of, a), **{n: of(v) for n, v in k.items()})
 
 
 def _taking_functions(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -459,7 +469,7 @@ def _is_pure(function: Any) -> bool:
     if type(function).__module__.startswith("lazynp.transforms."):
         return True
     if isinstance(function, FunctionType) and is_users(function.__code__):
-        return _is_harmless(function.__code__)
+        return is_harmless(function.__code__)
     if isinstance(of, np.ndarray):
         return name not in _WRITING
     if isinstance(of, (list, dict, set)) or type(of) in (tuple, str, bytes, frozenset):
@@ -486,15 +496,3 @@ def _draws(function: Any) -> bool:
 
 _NAMED_TUPLES = collections.namedtuple.__code__.co_filename
 _STATEFUL = ("random", "_errstate", "_config")
-
-
-def _is_harmless(code: CodeType) -> bool:
-    """Whether code that was not rewritten calls and changes nothing, or was rewritten."""
-    if RUNTIME in code.co_freevars:
-        return True
-    return not any(i.opname.startswith(_EFFECTS) for c in inner_codes(code)
-                   for i in dis.get_instructions(c))  # fmt: skip
-
-
-_EFFECTS = ("CALL", "STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR", "DELETE", "YIELD",
-            "IMPORT", "SEND")  # fmt: skip

@@ -64,3 +64,28 @@ class Liveness:
             return head | (self.before(s.body, head) - self.names(s.target).stores)
         head |= self.names(s.test).loads
         return head | self.before(s.body, head)
+
+
+def _assigned(statements: Sequence[ast.stmt]) -> set[str]:
+    """The names that every path through the statements binds."""
+    found: set[str] = set()
+    for s in statements:
+        if isinstance(s, ast.If):
+            found |= _assigned(s.body) & _assigned(s.orelse)
+        elif isinstance(s, ast.With):
+            found |= names(*s.items).stores | _assigned(s.body)
+        elif not isinstance(s, (ast.For, ast.While, ast.Try, ast.TryStar, ast.Match, ast.Delete)):
+            found |= names(s).stores
+    return found
+
+
+def may_be_unbound(statements: Sequence[ast.stmt], bound: set[str]) -> set[str]:
+    """The names that some path through the statements may read unbound."""
+    found: set[str] = set()
+    for s in statements:
+        if isinstance(s, ast.With):
+            found |= may_be_unbound(s.body, bound)
+        elif isinstance(s, (ast.If, ast.For, ast.While, ast.Try, ast.TryStar, ast.Match)):
+            found |= names(s).stores - bound - _assigned([s])
+        bound = bound | _assigned([s])
+    return {n for n in found if not n.startswith(".")}

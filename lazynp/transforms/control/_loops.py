@@ -124,15 +124,15 @@ def _staged_for(
     def step(counter: Any, carried: dict[str, Any]) -> dict[str, Any]:
         if carry.probing:
             carry.probing = False
-            _round(carry, carried, lambda: body(rounds.at(low)))
+            _round(carry, carried, lambda: rounds.run(body, rounds.number(low)))
             raise CannotStage("no array changes its shape")
         number = rounds.number(counter)
         if carry.windows:
             carry.done = elementwise.subtract(counter, low)
         if counting is None:
-            return _round(carry, carried, lambda: body(rounds.item(number)))
+            return _round(carry, carried, lambda: rounds.run(body, number))
         with counting.traced(number):
-            made = _round(carry, carried, lambda: body(rounds.item(number)))
+            made = _round(carry, carried, lambda: rounds.run(body, number))
         if measure:
             raise Measured(windows())
         large = windows() >= BYTES and equations() <= EQUATIONS

@@ -214,7 +214,8 @@ def is_sequence(node: ast.AST) -> bool:
 
 
 _KEYWORD = {"enumerate": "start", "zip": "strict"}
-_COMBINING = ("reversed", "map", "product", "ndindex")
+_COMBINING = ("reversed", "map", "product", "ndindex", "pairwise", "islice", "combinations",
+              "permutations", "combinations_with_replacement")  # fmt: skip
 
 
 def walks_elements(node: ast.AST) -> bool:

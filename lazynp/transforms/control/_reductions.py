@@ -1,6 +1,7 @@
 """`sum(x[i] * y[i] for i in range(n))`: builtins that use up a generator become functions with
-loops, which can be staged. So does `max(range(n), key=f)`. Where nothing in the generator, or in
-what the key reads, may be traced, the builtin runs.
+loops, which can be staged. So do `next(i for i in range(n) if x[i] > 0)`, and
+`max(range(n), key=f)`. Where nothing in the generator, or in what the key reads, may be traced, the
+builtin runs.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from typing import Any
 from lazynp.transforms.control._jumps import call, name
 from lazynp.transforms.control._names import COMPREHENSIONS, names
 from lazynp.transforms.control._numbers import refuse_compensation
+from lazynp.transforms.control._optional import is_none
 from lazynp.transforms.control._state import UNBOUND, involved, operators, values_of
 from lazynp.transforms.control._trees import copied
 
-REDUCING = {"sum", "any", "all", "max", "min"}
+REDUCING = {"sum", "any", "all", "max", "min", "next"}
 
 
 def _empty(function: Any) -> str:
@@ -28,8 +30,9 @@ def _empty(function: Any) -> str:
         return str(error)
 
 
-# names that may be unbound: `load` reads them (see `_rewrite._unsure`)
+# names that may be unbound: `load` reads them (see `_liveness.may_be_unbound`)
 _BEST, _PICKED = "best.", "picked."
+_DEFAULT = ".default"
 _TEXTS = {"max": _empty(max), "min": _empty(min)}
 
 
@@ -65,9 +68,13 @@ class Reductions(ast.NodeTransformer):
             whole.keywords[0].value = name(".key")  # type: ignore[attr-defined]
         elif node.keywords:  # what it gives if there is nothing
             empty: Any = next(t for t in body if hasattr(t, "of_none"))
-            empty.body = [ast.Return(name(".default"))]
-            given, values = [*given, ".default"], [*values, node.keywords[0].value]
-            whole.keywords[0].value = name(".default")  # type: ignore[attr-defined]
+            empty.body = [ast.Return(name(_DEFAULT))]
+            given, values = [*given, _DEFAULT], [*values, node.keywords[0].value]
+            whole.keywords[0].value = name(_DEFAULT)  # type: ignore[attr-defined]
+        elif len(node.args) == 2:  # the same of `next`
+            body[-1] = ast.Return(ast.Constant(None) if is_none(node.args[1]) else name(_DEFAULT))
+            given, values = [*given, _DEFAULT], [*values, node.args[1]]
+            whole.args[1] = name(_DEFAULT)  # type: ignore[attr-defined]
         parameters = ast.arguments([], [ast.arg(n) for n in given], None, [], [], None, [])
         made = ast.FunctionDef(own, parameters, body, [], None)
         self.made.append(_placed(made, node))
@@ -82,11 +89,9 @@ class Reductions(ast.NodeTransformer):
             return None
         if _has_key(node) and _counts(node.args[0]):
             return sorted(names(node.args[0]).loads & self._bound)
-        only = len(node.args) == 1 and [k.arg for k in node.keywords] in ([], ["default"])
-        only = only and (not node.keywords or node.func.id in _TEXTS)  # type: ignore[attr-defined]
-        if not only or not isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
+        if not _takes_one(node):
             return None
-        comprehension = node.args[0]
+        comprehension: Any = node.args[0]
         inner = list(ast.walk(comprehension))
         refused = (ast.NamedExpr, ast.Lambda, ast.Await, ast.Yield)
         if any(isinstance(n, refused) or getattr(n, "is_async", False) for n in inner):
@@ -105,6 +110,19 @@ def _has_key(node: ast.Call) -> bool:
     """Whether this is `max(..., key=...)`."""
     extremum = isinstance(node.func, ast.Name) and node.func.id in _TEXTS
     return extremum and len(node.args) == 1 and [k.arg for k in node.keywords] == ["key"]
+
+
+def _takes_one(node: Any) -> bool:
+    """Whether the builtin takes one generator or list, and perhaps what it gives of none."""
+    keywords = [k.arg for k in node.keywords]
+    if node.func.id == "next":
+        one = len(node.args) in (1, 2) and not keywords
+        return one and isinstance(node.args[0], ast.GeneratorExp) and not isinstance(
+            node.args[-1], ast.Starred
+        )  # fmt: skip
+    one = len(node.args) == 1 and (not keywords or keywords == ["default"])
+    one = one and (not keywords or node.func.id in _TEXTS)
+    return one and isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp))
 
 
 def _placed(node: Any, at: ast.AST) -> Any:
@@ -140,6 +158,11 @@ def _all(c: Any) -> list[ast.stmt]:
     test = ast.UnaryOp(ast.Not(), copied(c.elt))
     found = ast.If(test, [ast.Return(ast.Constant(False))], [])
     return [_loops(c, [found]), ast.Return(ast.Constant(True))]
+
+
+def _next(c: Any) -> list[ast.stmt]:
+    found = _loops(c, [ast.Return(copied(c.elt))])
+    return [found, ast.Raise(name("StopIteration"))]
 
 
 def _extremum(of: str) -> Callable[[Any], list[ast.stmt]]:
@@ -202,7 +225,7 @@ def _from_first(
 
 _BODIES: dict[str, Callable[[Any], list[ast.stmt]]] = {
     "sum": _sum, "any": _any, "all": _all, "max": _extremum("max"),
-    "min": _extremum("min"),
+    "min": _extremum("min"), "next": _next,
 }  # fmt: skip
 
 
@@ -218,6 +241,11 @@ def reduced(function: Any, loop: Any, plain: Any, *given: Any) -> Any:
     """A builtin that uses up a generator. given: what the generator reads."""
     used = getattr(builtins, getattr(function, "__name__", ""), None) is function
     return (loop if used and any(map(_reads, given)) else plain)(*given)
+
+
+def reduced_or_none(function: Any, loop: Any, plain: Any, *given: Any) -> Any:
+    """The same where the caller takes None: of `next(generator, None)`."""
+    return reduced(function, operators[0].call_or_none(loop), plain, *given)
 
 
 def _reads(x: Any, depth: int = 0) -> bool:

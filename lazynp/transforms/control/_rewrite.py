@@ -16,7 +16,7 @@ from lazynp.transforms.control._absent import OPTIONAL
 from lazynp.transforms.control._affected import MEMBERSHIP, may_be_number
 from lazynp.transforms.control._counting import counting
 from lazynp.transforms.control._jumps import Jumps, call, name, never_none, no, thunk
-from lazynp.transforms.control._liveness import Liveness
+from lazynp.transforms.control._liveness import Liveness, may_be_unbound
 from lazynp.transforms.control._marks import Texts, mark_message, mark_test
 from lazynp.transforms.control._modular import is_modular, of_wraps, wraps
 from lazynp.transforms.control._names import (
@@ -66,31 +66,6 @@ def _parameters(arguments: ast.arguments) -> set[str]:
     return {a.arg for a in [*plain, arguments.vararg, arguments.kwarg] if a is not None}
 
 
-def _assigned(statements: Sequence[ast.stmt]) -> set[str]:
-    """The names that every path through the statements binds."""
-    found: set[str] = set()
-    for s in statements:
-        if isinstance(s, ast.If):
-            found |= _assigned(s.body) & _assigned(s.orelse)
-        elif isinstance(s, ast.With):
-            found |= names(*s.items).stores | _assigned(s.body)
-        elif not isinstance(s, (ast.For, ast.While, ast.Try, ast.TryStar, ast.Match, ast.Delete)):
-            found |= names(s).stores
-    return found
-
-
-def _unsure(statements: Sequence[ast.stmt], bound: set[str]) -> set[str]:
-    """The names that some path through the statements may read unbound."""
-    found: set[str] = set()
-    for s in statements:
-        if isinstance(s, ast.With):
-            found |= _unsure(s.body, bound)
-        elif isinstance(s, (ast.If, ast.For, ast.While, ast.Try, ast.TryStar, ast.Match)):
-            found |= names(s).stores - bound - _assigned([s])
-        bound = bound | _assigned([s])
-    return {n for n in found if not n.startswith(".")}
-
-
 class _Function:
     """The rewriting of one function."""
 
@@ -111,7 +86,7 @@ class _Function:
         self._live = Liveness(everything.later & self._locals)
         self._written: set[str] = set()  # names of arrays that are written from here on
         self._optional = optional & self._locals
-        unsure = (unsure - self._locals) | _unsure(self._body, parameters)
+        unsure = (unsure - self._locals) | may_be_unbound(self._body, parameters)
         unsure |= self._optional - {VALUE}
         self._expressions = _Expressions(unsure, self._optional)
         self._parts = 0
@@ -304,7 +279,7 @@ class _Expressions(Texts):
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         if binds(node):
             return self.generic_visit(node)
-        plain = [isinstance(v, (ast.BoolOp, ast.Compare)) for v in node.values]
+        plain = [isinstance(v, ast.BoolOp) for v in node.values]
         self.generic_visit(node)
         if getattr(node, "of_test", False):
             pairs = zip(node.values, plain, strict=True)
@@ -371,6 +346,8 @@ class _Expressions(Texts):
         if not getattr(node, "of_operator", False):
             kind = "call_or_none" if getattr(node, "of_optional", False) else "call"
             node.func = self._call(node.func, kind, node.func)
+        elif getattr(node, "of_optional", False) and getattr(node.func, "attr", "") == "reduced":
+            node.func = ast.copy_location(call("reduced_or_none").func, node.func)
         return node
 
     def visit_Attribute(self, node: ast.Attribute | ast.Subscript) -> ast.AST:

@@ -50,8 +50,23 @@ class Rounds:
     def __iter__(self) -> Iterator[Any]:
         if undecided(self.length):
             raise CannotStage("the number of rounds is not known while tracing")
+        before = self._nodes()
         for k in range(int(self.length)):
             yield self.item(self.first + k * self.step)
+            self._check(before)
+
+    def run(self, body: Callable[[Any], Any], number: Any) -> None:
+        """A round of a loop."""
+        before = self._nodes()
+        body(self.item(number))
+        self._check(before)
+
+    def _nodes(self) -> list[Any]:
+        return [x._read() for x in self.kept]
+
+    def _check(self, before: list[Any]) -> None:
+        if any(x is not y for x, y in zip(self._nodes(), before, strict=True)):
+            raise CannotStage("the loop changes the array whose neighbours `pairwise` gives")
 
     def bounds(self, skipped: int) -> tuple[Any, Any]:
         """The first counter and the end, without the first rounds; see `at`."""
@@ -71,16 +86,19 @@ class Rounds:
     def part(self, begin: int, end: int, divided: bool = True) -> Rounds:
         """These of the rounds."""
         made = Rounds(self.first + begin * self.step, self.step, end - begin, self.item)
-        made.divided = divided
+        made.divided, made.kept = divided, self.kept
         return made
 
     divided = False  # by the windows of slices; see `_divided`
     reversible = False  # whether Python reverses it, beside ranges
     listed = False  # whether all items come from lists of Python's
+    kept: tuple[Any, ...] = ()  # arrays that no round may change: Python reads some items early
 
     def reverse(self) -> Rounds:
         last = self.first + (self.length - 1) * self.step
-        return Rounds(last, -self.step, self.length, self.item)
+        made = Rounds(last, -self.step, self.length, self.item)
+        made.kept = self.kept
+        return made
 
     def plain(self) -> Callable[[int], Any]:
         """The item by number from 0."""
@@ -226,7 +244,7 @@ def _enumerate(x: Any, start: Any = 0) -> Any:
         return enumerate(x, start)
     item = given.plain()
     made = Rounds(0, 1, given.length, lambda k: (k + start if start else k, item(k)))
-    made.listed = given.listed
+    made.listed, made.kept = given.listed, given.kept
     return made
 
 
@@ -245,6 +263,7 @@ def _zip(*xs: Any, strict: Any = False) -> Any:
         length = functools.reduce(smallest, [n if type(n) is Size else int(n) for n in lengths])
     made = Rounds(0, 1, as_number(length), lambda k: tuple(item(k) for item in items))
     made.listed = all(r.listed for r in given if r)
+    made.kept = tuple([x for r in given if r for x in r.kept])
     return made
 
 
@@ -261,7 +280,9 @@ def _map(function: Any, *xs: Any) -> Any:
     made = operators[0].call(function)
     if type(given) is not Rounds:
         return map(made, *xs)
-    return Rounds(0, 1, given.length, lambda k: made(*given.item(k)))
+    out = Rounds(0, 1, given.length, lambda k: made(*given.item(k)))
+    out.kept = given.kept
+    return out
 
 
 def _product(*xs: Any) -> Any:
@@ -275,6 +296,63 @@ def _product(*xs: Any) -> Any:
     return Rounds(0, 1, count, lambda k: tuple([
         item(i) for item, i in zip(items, indices(k, shape), strict=True)
     ]))  # fmt: skip
+
+
+def _pairwise(x: Any) -> Any:
+    """`itertools.pairwise`"""
+    given = rounds_of(x)
+    if given is None or type(given.length) is not int:
+        return itertools.pairwise(x)
+    item = given.plain()
+    made = Rounds(0, 1, max(given.length - 1, 0), lambda k: (item(k), item(k + 1)))
+    made.listed = given.listed
+    flat = type(x) is NDArray and x.ndim == 1  # the rows of others are views
+    made.kept = (*given.kept, *([x] if flat else ()))
+    return made
+
+
+def _islice(x: Any, *ends: Any) -> Any:
+    """`itertools.islice` of what has not begun."""
+    given = rounds_of(x)
+    plain = all(e is None or type(e) is int and e >= 0 for e in ends) and 1 <= len(ends) <= 3
+    if given is None or type(given.length) is not int or not plain or ends[2:] == (0,):
+        return itertools.islice(x, *ends)
+    places = range(given.length)[slice(*ends)]
+    item = given.plain()
+    made = Rounds(places.start, places.step, len(places), item)
+    made.listed, made.kept = given.listed, given.kept
+    return made
+
+
+def _chosen(function: Any) -> Any:
+    """`itertools.combinations` and the like: their places are a constant of the program."""
+
+    def of(x: Any, *args: Any) -> Any:
+        if type(x) is NDArray and x.ndim == 1 and undecided(x):
+            given = rounds_of(new_array(x._read()))  # as it is now: Python reads it beforehand
+        else:
+            given = rounds_of(x) if type(x) is not Rounds or x.item is _itself else None
+        n, r = given and given.length, args[0] if len(args) == 1 else None
+        if given is None or type(n) is not int or type(r) is not int or not 0 < r <= min(n, 4):
+            return function(x, *args)
+        if n**r > _MOST_CHOSEN:
+            return function(x, *args)
+        places = np.array(list(function(range(n), r)), np.int64).reshape(-1, r)
+        columns, item = [new_array(leaf(c.copy())) for c in places.T], given.plain()
+
+        def at(k: Any) -> Any:
+            if not undecided(k):
+                return tuple([item(int(i)) for i in places[int(k)]])
+            found = [new_array(c[k]._read()) for c in columns]
+            inside = [elementwise.minimum(elementwise.maximum(i, 0), n - 1) for i in found]
+            return tuple([item(pythons(i, _INT)) for i in inside])
+
+        return Rounds(0, 1, len(places), at)
+
+    return of
+
+
+_MOST_CHOSEN = 2**21
 
 
 def _ndindex(*args: Any) -> Any:
@@ -314,5 +392,8 @@ def elements(x: Any) -> Any:
 
 _MADE: dict[Any, Any] = {
     range: _range, enumerate: _enumerate, zip: _zip, reversed: _reversed, map: _map,
-    itertools.product: _product, np.ndindex: _ndindex,
+    itertools.product: _product, np.ndindex: _ndindex, itertools.pairwise: _pairwise,
+    itertools.islice: _islice,
+    **{f: _chosen(f) for f in (itertools.combinations, itertools.permutations,
+                               itertools.combinations_with_replacement)},
 }  # fmt: skip

@@ -9,6 +9,7 @@ import __future__
 
 import ast
 import copy
+import dis
 import linecache
 import threading
 from collections.abc import Iterator
@@ -212,3 +213,15 @@ def _renamed(code: CodeType, name: str, qualname: str) -> CodeType:
             c = _renamed(c, *parts)
         constants.append(c)
     return code.replace(co_name=name, co_qualname=qualname, co_consts=tuple(constants))
+
+
+def is_harmless(code: CodeType) -> bool:
+    """Whether code that was not rewritten calls and changes nothing, or was rewritten."""
+    if RUNTIME in code.co_freevars:
+        return True
+    return not any(i.opname.startswith(_EFFECTS) for c in inner_codes(code)
+                   for i in dis.get_instructions(c))  # fmt: skip
+
+
+_EFFECTS = ("CALL", "STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR", "DELETE", "YIELD",
+            "IMPORT", "SEND")  # fmt: skip

@@ -288,3 +288,102 @@ def test_ints_that_the_data_decide_do_not_unroll_loops() -> None:
     assert "unrolled" not in str(np.explain(jitted))
     with pytest.raises(OverflowError, match="more than 64 bits"):
         jitted(np.array(x * 2.0**60))
+
+
+# -- ints ------------------------------------------------------------------------------------------
+
+INTS = [0, 1, -1, 12, -18, 35, 2**31, 3037000499**2, 3037000499**2 - 1, 2**62, 2**63 - 1, True]
+
+
+def test_gcd_and_lcm() -> None:
+    gcd, lcm = np.jit(lambda a, b: math.gcd(a, b)), np.jit(lambda a, b: math.lcm(a, b))
+    for a in INTS:
+        assert_same(outcome(np.jit(lambda x: math.gcd(x)), a), math.gcd(a), a)
+        for b in INTS:
+            assert_same(outcome(gcd, a, b), math.gcd(a, b), (a, b))
+            want = math.lcm(a, b)
+            large = float(want) >= 2.0**63
+            assert_same(outcome(lcm, a, b), OverflowError if large else want, (a, b))
+    of_three = np.jit(lambda x: (math.gcd(x[0], 12, x[1]), math.lcm(x[0], x[1], 10)))
+    assert list(map(int, of_three(np.array([18, 30])))) == [6, 90]
+
+
+def test_isqrt() -> None:
+    root = np.jit(lambda x: math.isqrt(x))
+    for x in [*INTS, -7, 2**52 + 1, 94906267**2, 94906267**2 - 1]:
+        assert_same(outcome(root, x), outcome(math.isqrt, x), x)
+
+
+def test_isclose() -> None:
+    near = np.jit(lambda a, b: math.isclose(a, b))
+    far = np.jit(lambda a, b, t: math.isclose(a, b, rel_tol=t, abs_tol=0.3))
+    numbers = [x for x in VALUES if type(x) is not bool]
+    for a in numbers:
+        for b in (*numbers, a * (1 + 1e-10), a + 0.2):
+            assert_same(outcome(near, a, b), math.isclose(a, b), (a, b))
+            want = math.isclose(a, b, rel_tol=0.1, abs_tol=0.3)
+            assert_same(outcome(far, a, b, 0.1), want, (a, b))
+    assert outcome(far, 1.0, 2.0, -1.0) is ValueError
+
+
+# -- division --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["divide", "floor", "remainder", "both", "in_place", "branches"])
+def test_ints_divided_by_zero(name: str) -> None:
+    """Python raises an error where NumPy's integers only warn."""
+
+    def divide(x: Any) -> Any:
+        return sum(1 / int(v) for v in x)
+
+    def floor(x: Any) -> Any:
+        return sum(100 // int(x[i]) for i in range(len(x)))
+
+    def remainder(x: Any) -> Any:
+        return 7 % int(x[5]) if x[0] > 0 else 1
+
+    def both(x: Any) -> Any:
+        q, r = divmod(100, int(x[5]))
+        return q - r
+
+    def in_place(x: Any) -> Any:
+        t = 10**9
+        for v in x:
+            t //= int(v)
+        return t
+
+    def branches(x: Any) -> Any:
+        t = 0
+        for v in x:
+            k = int(v)
+            t += 100 // k if k else 5
+            if k != 0 and 10 % k == 1:
+                t += 1000
+        return t
+
+    function, x = locals()[name], numpy.array([3, -2, 5, 7, 1, 9, -4, 3, 12, -8])
+    zero = x.copy()
+    zero[5] = 0
+    jitted = np.jit(function)
+    assert_same(outcome(jitted, np.array(x)), outcome(function, x), name)
+    for case in (x, zero):
+        try:
+            want = function(case)
+        except ZeroDivisionError as error:
+            with pytest.raises(ZeroDivisionError) as raised:
+                jitted(np.array(case))
+            assert str(raised.value) == str(error)
+        else:
+            assert_same(outcome(jitted, np.array(case)), want, name)
+
+
+def test_division_by_what_is_not_zero_has_no_check() -> None:
+    def f(x: Any) -> Any:
+        t = 0
+        for i in range(1, 100):
+            t += int(x[i % 10]) // i
+        return t
+
+    x = np.arange(10)
+    assert "ZeroDivisionError" not in str(np.make_jaxpr(np.jit(f))(x))
+    assert int(np.jit(f)(x)) == f(numpy.arange(10))

@@ -12,7 +12,7 @@ from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._dimensions import is_unsized
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.checks import check_later
-from lazynp.transforms.control import _numbers
+from lazynp.transforms.control import _numbers, _whole_numbers
 from lazynp.transforms.control._reductions import empty_text
 from lazynp.transforms.control._sequences import Rounds, rounds_of
 from lazynp.transforms.control._state import operators, pythons, undecided, user_line
@@ -106,7 +106,7 @@ def _sorted(*args: Any, **kwargs: Any) -> Any:
     return _numbers.OF_TRACED[sorted](*args, **kwargs)
 
 
-OF_TRACED: dict[Any, Any] = _numbers.OF_TRACED | {
+OF_TRACED: dict[Any, Any] = _numbers.OF_TRACED | _whole_numbers.OF_TRACED | {
     sum: _sum, max: _extremum(max), min: _extremum(min), any: _of_truths(any),
     all: _of_truths(all), sorted: _sorted,
 }  # fmt: skip

@@ -160,6 +160,8 @@ def arithmetic(name: str, a: Any, b: Any, line: int, wraps: bool = False) -> Any
         ints = is_int(a) and is_int(b)
         if wraps and ints:
             return _PLAIN[name](low_bits(a), low_bits(b))
+        if session.strict is None and ints and name in _DIVISIONS and isinstance(b, Array):
+            _check_divisor(name, b)
         if session.depth:
             _check_failures(name, a, b, line)
         if ints and needs_wide(name, a, b):
@@ -255,6 +257,23 @@ def _check_failures(name: str, a: Any, b: Any, line: int) -> None:
         check_later(elementwise.equal(b, 0), ZeroDivisionError, f"line {line}: division by zero")
     if name == "Pow" and not (is_int(a) and is_int(b)):
         _check_power(_guarded(name, a), _guarded(name, b), line)
+
+
+def _check_divisor(name: str, b: Any) -> None:
+    """The program raises as Python does where the divisor of an int of Python's is 0."""
+    low, high = _interval(b)
+    if low <= 0 <= high:
+        check_later(elementwise.equal(b, 0), ZeroDivisionError, _BY_ZERO[name])
+
+
+def _text_by_zero(name: str) -> str:
+    try:
+        return str(_PLAIN[name](1, 0))
+    except ZeroDivisionError as error:
+        return str(error)
+
+
+_BY_ZERO = {name: _text_by_zero(name) for name in sorted(_DIVISIONS)}
 
 
 def _check_power(a: Any, b: Any, line: int) -> None:

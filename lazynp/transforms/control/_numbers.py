@@ -385,7 +385,7 @@ def _infinite(out: Any, xs: Any) -> Any:
     return found
 
 
-def _operand(x: Any) -> Any:
+def operand(x: Any) -> Any:
     """A float of NumPy's, or None if `math` takes no such number, or takes it otherwise."""
     if type(x) in (bool, int, float):
         try:
@@ -407,7 +407,7 @@ def _of_floats(function: Any, compute: Any, failures: _Check) -> Any:
         args = tuple([as_number(as_bool(x)) for x in args])
         if not any(map(undecided, args)):
             return function(*args)
-        xs = [_operand(x) for x in args]
+        xs = [operand(x) for x in args]
         if any(x is None for x in xs):
             return function(*args)
         out = compute(*xs)
@@ -459,7 +459,7 @@ def _tested(function: Any, compute: Any) -> Any:
     """math.isnan and the like: a bool."""
 
     def of(*args: Any) -> Any:
-        x = _operand(args[0]) if len(args) == 1 and undecided(args[0]) else None
+        x = operand(args[0]) if len(args) == 1 and undecided(args[0]) else None
         return function(*args) if x is None else pythons(compute(x), _BOOL)
 
     return of

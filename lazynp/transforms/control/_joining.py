@@ -16,7 +16,8 @@ from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control._state import session, user_line
 
 _ORDER, _WIDE, _LARGEST = "biufc", np.dtype(np.int64), np.dtype(np.uint64)
-_NUMBERS = {np.dtype(t): t.__name__ for t in (bool, int, float, complex)}
+_PYTHONS = (bool, int, float, complex)
+_NUMBERS = {np.dtype(t): t.__name__ for t in _PYTHONS}
 
 
 def common_dtype(a: Aval, b: Aval) -> np.dtype[Any]:
@@ -40,7 +41,7 @@ def _lossy(x: Any, a: Aval, dtype: np.dtype[Any], checks: bool = False) -> str:
     """
     if not a.weak or a.dtype == dtype:
         return ""
-    number = x if isinstance(x, (bool, int, float, complex)) else None
+    number = x if type(x) in _PYTHONS else None  # (a Scalar of float64 is a float)
     exact = session.strict is not None and dtype in (np.float32, np.complex64)
     if number is None:
         lost = exact or a.dtype.kind == "i" and dtype.kind in "iu" and not checks

@@ -289,7 +289,7 @@ _METHODS = frozenset(dir(np.ndarray)) | frozenset(dir(str)) | frozenset(dir(dict
 _BUILTINS = {
     abs, len, min, max, sum, range, enumerate, zip, reversed, int, float, complex, bool, tuple,
     list, dict, set, frozenset, divmod, pow, round, all, any, sorted, getattr, hasattr, callable,
-    slice, isinstance, issubclass, type,
+    slice, isinstance, issubclass, type, super,
 }  # fmt: skip
 _MAPPING: set[Any] = {map, filter, functools.reduce, itertools.accumulate, itertools.starmap}
 _LOOKING = {isinstance, type}  # tell a traced number from Python's

@@ -14,7 +14,7 @@ import ast
 from typing import Any
 
 from lazynp.transforms.control._matching import can_be_chained, chained
-from lazynp.transforms.control._names import binds
+from lazynp.transforms.control._names import binds, inside, names
 from lazynp.transforms.control._trees import copied
 
 _SUBJECT = ".subject"
@@ -49,6 +49,52 @@ class _Unannotated(ast.NodeTransformer):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return node
+
+
+def without_short_super(node: Any) -> Any:
+    """The function, where `super()` is `super(__class__, self)`: the bodies of loops and branches
+    are functions without arguments.
+    """
+    given = [*node.args.posonlyargs, *node.args.args]
+    if not given or not any(map(_is_super, inside(node.body))):
+        return node
+    if {given[0].arg, "super", "__class__"} & names(*node.body).stores:
+        return node
+    made = copied(node)
+    of = _Supers(given[0].arg)
+    made.body = [of.visit(s) for s in made.body]
+    return made
+
+
+def of_super(statements: list[Any]) -> set[int]:
+    """By id, the names in calls of `super` that need no frame."""
+    calls: list[Any] = [n for n in inside(statements) if _is_super(n)]
+    calls = [n for n in calls if len(n.args) == 2]
+    return {id(part) for n in calls for part in (n.func, n.args[0])}
+
+
+def _is_super(n: Any) -> bool:
+    return isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "super"
+
+
+class _Supers(ast.NodeTransformer):
+    def __init__(self, first: str) -> None:
+        self._first = first
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if _is_super(node) and not node.args and not node.keywords:
+            pair: list[ast.expr] = [
+                ast.Name("__class__", ast.Load()),
+                ast.Name(self._first, ast.Load()),
+            ]
+            return _at(ast.Call(node.func, pair, []), node)
+        return self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.AST) -> ast.AST:
+        return node  # has a first argument of its own
+
+    visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = visit_FunctionDef
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_FunctionDef
 
 
 class _Plainer(ast.NodeTransformer):

@@ -31,7 +31,12 @@ from lazynp.transforms.control._names import (
     walks_elements,
 )
 from lazynp.transforms.control._optional import is_fixed, is_none, may_pass_none, optional_names
-from lazynp.transforms.control._plainer import plainer, without_annotations
+from lazynp.transforms.control._plainer import (
+    of_super,
+    plainer,
+    without_annotations,
+    without_short_super,
+)
 from lazynp.transforms.control._raising import Raising
 from lazynp.transforms.control._reductions import Reductions
 from lazynp.transforms.control._state import VALUE
@@ -50,9 +55,12 @@ def rewritten(node: Any, unsure: frozenset[str] | set[str] = frozenset()) -> Any
 
     unsure: names of an outer function that may be unbound.
     """
+    node = node if isinstance(node, ast.Lambda) else without_short_super(node)
     body = [node.body] if isinstance(node, ast.Lambda) else node.body
+    plain = of_super(body)
     for part in inside(body):
-        if isinstance(part, _REFUSED) or isinstance(part, ast.Name) and part.id in _FRAMES:
+        looks = isinstance(part, ast.Name) and part.id in _FRAMES and id(part) not in plain
+        if isinstance(part, _REFUSED) or looks:
             raise Unsupported
     if isinstance(node, ast.Lambda):
         made = copy.copy(node)

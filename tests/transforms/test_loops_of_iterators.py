@@ -269,6 +269,92 @@ def test_itertools_and_writes() -> None:
     assert outcome(np.jit(rows), np.array(X)) == outcome(rows, X.copy())
 
 
+# -- count -----------------------------------------------------------------------------------------
+
+
+def first_above(x: Any) -> Any:
+    for i in itertools.count():
+        if x[i] > 0.9:
+            break
+    return i
+
+
+def odd_places(x: Any) -> Any:
+    total = 0.0
+    for i in itertools.count(1, 2):
+        if total > 3:
+            break
+        if x[i] < 0.2:
+            continue
+        total += x[i]
+    return total, i
+
+
+def returned(x: Any) -> Any:
+    v = x[0] + 1
+    for k in itertools.count(1):
+        new = v - (v * v - 2) / (2 * v)
+        if abs(new - v) < 1e-12:
+            return v, k
+        v = new
+
+
+def inside_a_loop(x: Any) -> Any:
+    total = 0
+    for k in range(20):
+        for i in itertools.count():
+            if x[(i + k) % 24] > 0.7:
+                break
+            total += i
+    return total
+
+
+def beside_others(x: Any) -> Any:
+    total = 0.0
+    for i, v, j in zip(itertools.count(5), x, itertools.count(0, -2)):
+        if v > 0.5:
+            total += i * v + j
+    return total
+
+
+@pytest.mark.parametrize(
+    "function", [first_above, odd_places, returned, inside_a_loop, beside_others]
+)
+def test_count(function: Any) -> None:
+    alike(function, X, X[::-1])
+
+
+def test_count_that_ends_for_a_known_reason() -> None:
+    @np.jit
+    def f(x: Any) -> Any:
+        for i in itertools.count():
+            if i > 4:
+                break
+        assert type(i) is int
+        return x[i] + ([1, 2, 1].count(1) + "abca".count("a"))
+
+    assert float(f(np.array(X))) == X[5] + 4
+
+
+def test_count_beyond_an_array() -> None:
+    assert outcome(first_above, 0.1 * X) == outcome(np.jit(first_above), np.array(0.1 * X))
+
+
+def test_derivatives_and_batches_of_count() -> None:
+    def root(x: Any) -> Any:
+        v = x
+        for _ in itertools.count():
+            new = v - (v * v - x) / (2 * v)
+            if abs(new - v) < 1e-12:
+                break
+            v = new
+        return v
+
+    assert abs(float(np.grad(np.jit(root))(np.array(2.0))) - 0.5 / 2**0.5) < 1e-12
+    many = np.vmap(np.jit(root))(np.array([1.0, 2.0, 50.0]))
+    numpy.testing.assert_allclose(many, numpy.sqrt([1.0, 2.0, 50.0]))
+
+
 # -- tests -----------------------------------------------------------------------------------------
 
 

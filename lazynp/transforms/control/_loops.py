@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from itertools import pairwise
+from itertools import count as counting_from, pairwise
 from types import CodeType
 from typing import Any
 
@@ -41,7 +41,7 @@ from lazynp.transforms.control._divided import (
 from lazynp.transforms.control._growing import Grows
 from lazynp.transforms.control._messages import check_raised, is_deferred
 from lazynp.transforms.control._places import new_places, noting
-from lazynp.transforms.control._sequences import SHORT, Rounds, rounds_of
+from lazynp.transforms.control._sequences import SHORT, Endless, Rounds, rounds_of
 from lazynp.transforms.control._starts import started
 from lazynp.transforms.control._state import (
     CannotStage,
@@ -51,6 +51,7 @@ from lazynp.transforms.control._state import (
     involved,
     kind,
     numbers,
+    pythons,
     session,
     truth,
     undecided,
@@ -279,6 +280,8 @@ def for_(
     """`for item in over: body(item)`. ends: whether a jump has ended the loop. nested: whether the
     body holds a loop. after: names that are read after the loop.
     """
+    if type(over) is Endless and ends is not None:
+        over = _first_rounds(over, body, ends)
     rounds = rounds_of(over)
     if rounds is None and session.depth and isinstance(over, Iterator):
         if type(over) not in (zip, enumerate, map, filter):  # these were made for this loop
@@ -290,6 +293,21 @@ def for_(
     count = int(rounds.length) if known else -1
     with apart() if known else nullcontext():
         _for(rounds, known, count, over, body, ends, names, written, nested, line, after)
+
+
+def _first_rounds(over: Endless, body: Any, ends: Callable[[], Any]) -> Any:
+    """The rounds that are left when a traced value may have ended it; before, it is Python's."""
+    begin, most = equations(), session.limit
+    for i in over:
+        if undecided(end := ends()):
+            left = elementwise.select(end, 0, _ENDLESS)
+            return Rounds(i, over.step, pythons(left, np.dtype(np.int64)), lambda k: k)
+        if end or equations() - begin > most:
+            return () if end else counting_from(i, over.step)
+        body(i)
+
+
+_ENDLESS = 2**60  # rounds
 
 
 def _for(

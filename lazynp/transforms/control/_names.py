@@ -183,10 +183,18 @@ def returns(statements: Sequence[ast.stmt]) -> bool:
         if isinstance(s, (ast.For, ast.While)) and returns(s.orelse):
             if not jumps(s.body, (ast.Break,)):
                 return True
-        if isinstance(s, ast.While) and isinstance(s.test, ast.Constant) and s.test.value:
+        if isinstance(s, (ast.For, ast.While)) and _is_endless(s):
             if not jumps(s.body, (ast.Break,)):  # else it never ends
                 return True
     return False
+
+
+def _is_endless(s: Any) -> bool:
+    """Whether it is `while True` or `for i in itertools.count()`."""
+    if isinstance(s, ast.While):
+        return isinstance(s.test, ast.Constant) and bool(s.test.value)
+    of = s.iter.func if isinstance(s, ast.For) and isinstance(s.iter, ast.Call) else None
+    return isinstance(of, ast.Attribute) and ast.unparse(of) == "itertools.count"
 
 
 def is_chain(node: ast.expr) -> bool:
@@ -215,7 +223,7 @@ def is_sequence(node: ast.AST) -> bool:
 
 _KEYWORD = {"enumerate": "start", "zip": "strict"}
 _COMBINING = ("reversed", "map", "product", "ndindex", "pairwise", "islice", "combinations",
-              "permutations", "combinations_with_replacement")  # fmt: skip
+              "permutations", "combinations_with_replacement", "count")  # fmt: skip
 
 
 def walks_elements(node: ast.AST) -> bool:

@@ -105,6 +105,16 @@ class Rounds:
         return lambda k: self.item(self.first + k * self.step)
 
 
+class Endless:
+    """`itertools.count(first, step)`, made for a loop."""
+
+    def __init__(self, first: int, step: int) -> None:
+        self.first, self.step = first, step
+
+    def __iter__(self) -> Iterator[int]:
+        return itertools.count(self.first, self.step)
+
+
 def rounds_of(x: Any) -> Rounds | None:
     if isinstance(x, Rounds):
         return x
@@ -183,7 +193,7 @@ def sequence(function: Any) -> Any:
         return found
     made = operators[0].call(function)  # of the user's, by such a name
     return lambda *args, **options: made(
-        *[iter(x) if type(x) is Rounds else x for x in args], **options
+        *[iter(x) if type(x) in (Rounds, Endless) else x for x in args], **options
     )
 
 
@@ -249,6 +259,10 @@ def _enumerate(x: Any, start: Any = 0) -> Any:
 
 
 def _zip(*xs: Any, strict: Any = False) -> Any:
+    others = [x for x in xs if type(x) is not Endless]
+    if 0 < len(others) < len(xs) and not strict and type(made := _zip(*others)) is Rounds:
+        return _zip(*[Rounds(x.first, x.step, made.length, _itself) if type(x) is Endless else x
+                      for x in xs])  # fmt: skip
     given = [rounds_of(x) for x in xs]
     lengths = [sized(r.length) for r in given if r]
     alike = all(type(n) is int and n == lengths[0] for n in lengths)
@@ -296,6 +310,11 @@ def _product(*xs: Any) -> Any:
     return Rounds(0, 1, count, lambda k: tuple([
         item(i) for item, i in zip(items, indices(k, shape), strict=True)
     ]))  # fmt: skip
+
+
+def _count(*args: Any) -> Any:
+    plain = len(args) <= 2 and all(type(x) is int for x in args)
+    return Endless(*args, *(0, 1)[len(args) :]) if plain else itertools.count(*args)
 
 
 def _pairwise(x: Any) -> Any:
@@ -393,7 +412,7 @@ def elements(x: Any) -> Any:
 _MADE: dict[Any, Any] = {
     range: _range, enumerate: _enumerate, zip: _zip, reversed: _reversed, map: _map,
     itertools.product: _product, np.ndindex: _ndindex, itertools.pairwise: _pairwise,
-    itertools.islice: _islice,
+    itertools.islice: _islice, itertools.count: _count,
     **{f: _chosen(f) for f in (itertools.combinations, itertools.permutations,
                                itertools.combinations_with_replacement)},
 }  # fmt: skip

@@ -283,6 +283,21 @@ def test_of_a_float_and_another_dtype(name: str) -> None:
             check(name, x[:6].reshape(2, 3), y[:3])
 
 
+@pytest.mark.parametrize("name", [n for n in UFUNCS if getattr(numpy, n).nin == 2])
+def test_of_a_complex_and_another_dtype(name: str) -> None:
+    """As above. Products of complex numbers depend on how many a loop gets at once."""
+    for dtype in DTYPES:
+        for size in (1, 7, 1024, 1500) if dtype in "?ilfdD" else (7,):
+            x, z = numbers(dtype, size), numpy.roll(numbers("D", size), 2)
+            others = (1, 2.5, -0.5j, True, 10**400, z[-1], numpy.float64(1.5), numpy.float32(2))
+            for a, b in ((x, z), (z, x), (x, 1j), (2 - 1j, x), (x, z[0]), (z[-1], x), (x, z[::-1])):
+                check(name, a, b)
+            for other in others:
+                check(name, z, other)
+                check(name, other, z)
+            check(name, x[:6].reshape(-1, 1), z[:6].reshape(-1, 1))
+
+
 def test_of_large_temporaries_of_two_dtypes() -> None:
     for dtype in "?bilBLf":
         x, y = numbers(dtype, 5000), numpy.roll(numbers("d", 5000), 2)
@@ -445,6 +460,15 @@ def test_in_place_on_overlapping_parts(data: st.DataObject) -> None:
     x = numpy.arange(1.0, 31.0)
     args = (x, lambda w: w[one], lambda w: w[other])
     assert in_place(f, np, *args) == in_place(f, numpy, *args)
+
+
+def test_in_place_of_one_complex() -> None:
+    """NumPy takes it for a reduction, whose product is rounded in another way."""
+    for k in range(20):
+        x = numpy.array([1 / (k + 3) + 1j / (k + 7)])
+        for other in (x * 3, complex(x[0]) / 7, 1.1):
+            want = in_place(operator.imul, numpy, x, lambda x: x, other)
+            assert in_place(operator.imul, np, x, lambda x: x, other) == want
 
 
 def test_memory_that_may_not_be_written() -> None:

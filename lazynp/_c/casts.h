@@ -1,4 +1,4 @@
-/* Loops on operands of two dtypes, one of which NumPy casts to float64. See loops.h.
+/* Loops on operands of two dtypes, one of which NumPy casts to float64 or complex128. See loops.h.
 
    NumPy copies such operands through a buffer by its iterator, which takes longer than the loop. Here
    a block at a time is cast, where the processor's cache has it. */
@@ -15,11 +15,13 @@ enum { CAST_BLOCK = 1024 }; /* elements */
     X(NPY_USHORT, npy_ushort) X(NPY_INT, npy_int) X(NPY_UINT, npy_uint) X(NPY_LONG, npy_long)      \
     X(NPY_ULONG, npy_ulong) X(NPY_FLOAT, npy_float)
 
-static inline int is_cast_type(int type)
+/* Whether NumPy casts this type safely to another, float64 or complex128. */
+static inline int is_cast_type(int type, int to)
 {
     switch (type) {
+    case NPY_DOUBLE: return to == NPY_CDOUBLE;
 #define X(number, type) case number:
-        CAST_TYPES(X) return 1;
+        CAST_TYPES(X) return to == NPY_DOUBLE || to == NPY_CDOUBLE;
 #undef X
     default: return 0;
     }
@@ -28,35 +30,47 @@ static inline int is_cast_type(int type)
 /* The type to which NumPy casts operands known by these; -1: this file does not know. */
 static int cast_type(PyObject *first, PyObject *second)
 {
-    int is_float = second == (PyObject *)&PyFloat_Type || first == (PyObject *)&PyFloat_Type;
-    PyObject *array = first == (PyObject *)&PyFloat_Type ? second : first;
-    if (!array)
+    PyObject *python = is_known_python(first) ? first : is_known_python(second) ? second : NULL;
+    PyObject *array = python == first ? second : first;
+    if (!array || python == (PyObject *)&PyLong_Type)
         return -1;
-    int type = type_of(array, NULL), other = is_float ? NPY_DOUBLE : type_of(second, NULL);
-    if (is_float && type == NPY_FLOAT)
-        return -1; /* the number is a float32 */
-    if ((type == NPY_DOUBLE && is_cast_type(other)) || (other == NPY_DOUBLE && is_cast_type(type)))
-        return NPY_DOUBLE;
-    return -1;
+    int type = type_of(array, NULL), other = python == (PyObject *)&PyFloat_Type ? NPY_DOUBLE
+                                             : python                            ? NPY_CDOUBLE
+                                                                                 : type_of(second, NULL);
+    if (python && type == NPY_FLOAT)
+        return -1; /* the number becomes single */
+    return is_cast_type(other, type) ? type : is_cast_type(type, other) ? other : -1;
 }
 
 /* All that such a loop depends on, of an operand known by this: see `kind_of`. */
 static inline int kind_to_cast(PyObject *known)
 {
-    return known == (PyObject *)&PyFloat_Type ? OF_FLOAT : type_of(known, NULL) + 1;
+    return is_known_python(known) ? kind_of_python(known) : type_of(known, NULL) + 1;
 }
 
-static void cast_block(int type, const char *from, double *to, npy_intp n)
+/* Cast `n` elements to doubles, `width` of them apart; what is between them is 0. */
+static inline void cast_apart(int type, const char *from, double *to, npy_intp n, int width)
 {
     switch (type) {
 #define X(number, type)                                                                            \
     case number:                                                                                   \
         for (npy_intp i = 0; i < n; i++)                                                           \
-            to[i] = (double)((const type *)from)[i];                                               \
+            to[width * i] = (double)((const type *)from)[i];                                       \
         break;
         CAST_TYPES(X)
+        X(NPY_DOUBLE, npy_double)
 #undef X
     }
+    for (npy_intp i = 0; width == 2 && i < n; i++)
+        to[2 * i + 1] = 0.0;
+}
+
+static void cast_block(int type, const char *from, int target, double *to, npy_intp n)
+{
+    if (target == NPY_CDOUBLE)
+        cast_apart(type, from, to, n, 2);
+    else
+        cast_apart(type, from, to, n, 1);
 }
 
 /* An operand of such a loop. */
@@ -64,25 +78,29 @@ typedef struct {
     const char *at;
     npy_intp step; /* bytes; 0: a number */
     int type;
-    double number;
+    Number number; /* of the type that the loop takes */
 } Cast;
 
-/* Take an operand; whether it is one that these loops take. */
-static int take_cast(PyObject *x, Cast *it, PyArrayObject **like)
+/* Take an operand for a loop of this type; whether it is one that these loops take. */
+static int take_cast(PyObject *x, int target, Cast *it, PyArrayObject **like)
 {
-    Number number;
     PyArrayObject *memory = (PyArrayObject *)x;
     if (!is_memory(x)) {
-        if (!is_number_of(x, NPY_DOUBLE) || !take_number(x, NPY_DOUBLE, &number))
+        it->type = target;
+        if (is_number_of(x, target))
+            return take_number(x, target, &it->number);
+        if (target == NPY_DOUBLE || !is_number_of(x, NPY_DOUBLE))
             return 0;
-        *it = (Cast){.type = NPY_DOUBLE, .number = number.real};
-        return 1;
+        PyObject *real = PyFloat_FromDouble(PyFloat_AS_DOUBLE(x)); /* float64s are floats */
+        int taken = real && take_number(real, target, &it->number);
+        Py_XDECREF(real);
+        return taken;
     }
     it->type = PyArray_TYPE(memory);
     it->at = PyArray_BYTES(memory);
     it->step = PyArray_ITEMSIZE(memory);
     if (!PyArray_ISCARRAY_RO(memory) || !PyArray_NDIM(memory) || !PyArray_SIZE(memory) ||
-        !(it->type == NPY_DOUBLE || is_cast_type(it->type)) ||
+        !(it->type == target || is_cast_type(it->type, target)) ||
         (*like && !PyArray_SAMESHAPE(*like, memory)))
         return 0;
     *like = memory;
@@ -96,11 +114,14 @@ static PyArrayObject *by_cast_loop(const Loop *found, PyObject *const *values, P
     const Loop it = *found; /* see `run_loop` */
     Cast them[2] = {{NULL}};
     PyArrayObject *like = NULL;
-    if (!it.rounded || !take_cast(values[0], &them[0], &like) || !take_cast(values[1], &them[1], &like) ||
-        !like || PyArray_SIZE(like) > LOOPED)
+    if (!take_cast(values[0], it.type, &them[0], &like) ||
+        !take_cast(values[1], it.type, &them[1], &like) || !like)
         return NULL;
-    npy_intp n = PyArray_SIZE(like);
-    PyArrayObject *out = memory_of_result(into, &it, PyArray_NDIM(like), PyArray_DIMS(like), 1);
+    npy_intp n = PyArray_SIZE(like), width = it.type == NPY_CDOUBLE ? 2 : 1;
+    if (n > (it.rounded ? LOOPED : CAST_BLOCK)) /* one block is one loop, as in NumPy */
+        return NULL;
+    PyArrayObject *out = memory_of_result(it.rounded ? into : NULL, &it, PyArray_NDIM(like),
+                                          PyArray_DIMS(like), 1);
     if (!out)
         return NULL;
     char *to = PyArray_BYTES(out);
@@ -108,15 +129,15 @@ static PyArrayObject *by_cast_loop(const Loop *found, PyObject *const *values, P
     BEGIN_LONG(n)
     before_loop(&it);
     for (npy_intp i = 0; i < n; i += CAST_BLOCK) {
-        double blocks[2][CAST_BLOCK];
-        npy_intp count = n - i < CAST_BLOCK ? n - i : CAST_BLOCK;
-        npy_intp strides[OPERANDS] = {sizeof(double), sizeof(double), size};
+        double blocks[2][2 * CAST_BLOCK];
+        npy_intp count = n - i < CAST_BLOCK ? n - i : CAST_BLOCK, item = width * sizeof(double);
+        npy_intp strides[OPERANDS] = {item, item, size};
         char *at[OPERANDS] = {NULL, NULL, to + i * size};
         for (int k = 0; k < 2; k++) {
             at[k] = !them[k].step ? (char *)&them[k].number : (char *)them[k].at + i * them[k].step;
             strides[k] = them[k].step ? strides[k] : 0;
-            if (them[k].type != NPY_DOUBLE) {
-                cast_block(them[k].type, at[k], blocks[k], count);
+            if (them[k].type != it.type) {
+                cast_block(them[k].type, at[k], it.type, blocks[k], count);
                 at[k] = (char *)blocks[k];
             }
         }

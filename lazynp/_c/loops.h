@@ -28,15 +28,24 @@ static PyObject *new_memory(int type, int ndim, const npy_intp *dims)
 /* Whether this file takes Python's numbers of a class as elements of this type. */
 static inline int takes_numbers(PyTypeObject *class, int type)
 {
+    if (type == NPY_CDOUBLE || class == &PyComplex_Type)
+        return type == NPY_CDOUBLE;
     return type == NPY_DOUBLE || type == NPY_FLOAT ||
            (type == NPY_LONG && class == &PyLong_Type);
+}
+
+/* Whether a front knows an operand by this because it is a number of Python's. */
+static inline int is_known_python(PyObject *known)
+{
+    return known == (PyObject *)&PyFloat_Type || known == (PyObject *)&PyLong_Type ||
+           known == (PyObject *)&PyComplex_Type;
 }
 
 /* The type number of an operand that a front knows by `known` beside one known by `other`; -1: none
    that this file handles. */
 static int type_of(PyObject *known, PyObject *other)
 {
-    int python = known == (PyObject *)&PyFloat_Type || known == (PyObject *)&PyLong_Type;
+    int python = is_known_python(known);
     PyObject *aval = python ? other : known;
     if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval || OF(aval, Aval, traced) == Py_True)
         return -1;
@@ -49,7 +58,14 @@ static int type_of(PyObject *known, PyObject *other)
     return type;
 }
 
-enum { OF_FLOAT = 100, OF_INT };
+enum { OF_FLOAT = 100, OF_INT, OF_COMPLEX };
+
+static inline int kind_of_python(PyObject *known)
+{
+    return known == (PyObject *)&PyFloat_Type  ? OF_FLOAT
+           : known == (PyObject *)&PyLong_Type ? OF_INT
+                                               : OF_COMPLEX;
+}
 
 /* All that a loop depends on, of an operand that a front knows by this: its type, or that it is
    Python's; never 0. */
@@ -58,7 +74,7 @@ static inline int kind_of(PyObject *known, PyObject *other)
     int type = type_of(known, other);
     if (type < 0 || Py_TYPE(known) == (PyTypeObject *)the.Aval)
         return type < 0 ? -1 : type + 1;
-    return known == (PyObject *)&PyFloat_Type ? OF_FLOAT : OF_INT;
+    return kind_of_python(known);
 }
 
 /* Functions of real numbers whose results are exact or correctly rounded, zeros and NaNs included. The
@@ -125,7 +141,7 @@ static inline int is_of(PyArrayObject *memory, int type)
 /* Whether NumPy takes this number as an element of this type, beside an array of that type. */
 static int is_number_of(PyObject *x, int type)
 {
-    if (PyFloat_CheckExact(x) || PyLong_CheckExact(x))
+    if (PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyComplex_CheckExact(x))
         return takes_numbers(Py_TYPE(x), type);
     PyObject *aval = is_python_number(x) ? NULL : aval_of_number(x);
     return aval && type_of(aval, NULL) == type;
@@ -144,8 +160,15 @@ static int take_number(PyObject *x, int type, Number *number)
         if (overflow || type == NPY_LONG)
             return !overflow;
     }
+    if (PyComplex_CheckExact(x)) {
+        Py_complex pair = PyComplex_AsCComplex(x);
+        memcpy(&number->pair, &pair, sizeof pair);
+        return 1;
+    }
     double real = PyFloat_CheckExact(x) ? PyFloat_AS_DOUBLE(x) : PyLong_AsDouble(x);
-    if (type == NPY_FLOAT)
+    if (type == NPY_CDOUBLE)
+        memcpy(&number->pair, (double[]){real, 0.0}, sizeof number->pair);
+    else if (type == NPY_FLOAT)
         number->single = (float)real;
     else
         number->real = real;
@@ -534,8 +557,9 @@ static int looped_into(Front *front, PyArrayObject *target, PyObject *other)
     if (!it->loop)
         return 0;
     int flat = walk_flat(&walk, values, 2, type) != NULL;
-    if (flat && !it->rounded && walk.strides[0][0] != PyArray_ITEMSIZE(target))
-        return 0; /* NumPy may walk backwards */
+    if (flat && !it->rounded &&
+        (walk.strides[0][0] != PyArray_ITEMSIZE(target) || walk.dims[0] == 1))
+        return 0; /* NumPy may walk backwards; it takes one element for a reduction */
     if (!flat) {
         walk.ndim = PyArray_NDIM(target) > AXES ? 0 : PyArray_NDIM(target);
         memcpy(walk.dims, PyArray_DIMS(target), walk.ndim * sizeof(npy_intp));

@@ -278,6 +278,8 @@ def _attach_scalar_operators() -> None:
         symbol, general = "i" if kind is operator.index else "?", METHODS[f"__{name}__"]
         of_array = in_front("converted", general, function=kind, symbol=symbol)
         setattr(NDArray, f"__{name}__", of_array)
+    convert = conversion_of(complex, METHODS["__complex__"])
+    Scalar.__complex__ = in_front("converted", convert, function=complex)  # type: ignore
     readers = {"hash": _hash, "repr": METHODS["__repr__"], "str": METHODS["__str__"]}
     for look in (hash, repr, str):
         read = reader_of(look, readers[look.__name__])

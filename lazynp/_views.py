@@ -161,8 +161,10 @@ def showing(
         if type(args[0]) is Ours or kin and isinstance(args[0], Array):
             if not named and str in map(type, args):  # of a memory order, perhaps
                 return out
-            copied = copies and type(out) is Ours and out._base is None and out is not args[0]
-            learn = _learn_copy if copied else _learn
+            made = type(out) is Ours and out._base is None and out is not args[0]
+            if made and not copies:  # `diag` of a row: C shows nothing of that kind
+                return out
+            learn = _learn_copy if made else _learn
             local.recorder.backend.attempt(learn, entries, args[0], args[1:], out)
         return out
 

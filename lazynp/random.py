@@ -7,7 +7,7 @@ which has no state and is part of the program: see `Key`.
 from __future__ import annotations
 
 import sys as _sys
-from functools import wraps as _wraps
+from functools import partial as _partial, wraps as _wraps
 from operator import attrgetter as _attrgetter
 from typing import Any as _Any
 
@@ -20,6 +20,7 @@ from lazynp.functions._host import (
     to_host as _to_host,
 )
 from lazynp.functions._traced_draws import rule_of as _rule_of, shuffled as _shuffled
+from lazynp.functions._written import by_writing as _by_writing
 from lazynp.functions.keys import (
     Key as Key,
     fold_in as fold_in,
@@ -171,21 +172,30 @@ class _Sampler:
 
     def shuffle(self, x: _Any, axis: int = 0) -> None:
         """Shuffle in place. See `numpy.random.Generator.shuffle`."""
-        if not hasattr(x, "_read"):
-            self._generator.shuffle(x, axis) if axis else self._generator.shuffle(x)
-            return
-        if _traced(x):
-            x[...] = _shuffled(self._generator.shuffle, x, axis)
-            return
-        host = _own(x)
-        self._generator.shuffle(host, axis) if axis else self._generator.shuffle(host)
-        x[...] = host
+        method = self._generator.shuffle
+        if type(self).shuffle is _Sampler.shuffle:  # not of a class that calls this one
+            made = _by_writing(method, 2)(_partial(_shuffle, method))
+            made.reduced = _method_of, (type(self), self._generator, "shuffle")
+            self.__dict__["shuffle"] = made
+        _shuffle(method, x, axis)
 
     def __repr__(self) -> str:
         return repr(self._generator)
 
     def __str__(self) -> str:
         return str(self._generator)
+
+
+def _shuffle(method: _Any, x: _Any, axis: int = 0) -> None:
+    options = (axis,) if axis else ()
+    if not hasattr(x, "_read"):
+        method(x, *options)
+    elif _traced(x):
+        x[...] = _shuffled(method, x, *options)
+    else:
+        host = _own(x)
+        method(host, *options)
+        x[...] = host
 
 
 def _own(x: _Any) -> _Any:
@@ -261,17 +271,10 @@ def default_rng(seed: _Any = None) -> Generator:
     return _wrapped(Generator, _numpy.default_rng(seed if plain else _to_host(seed)))
 
 
+@_by_writing(_numpy.shuffle, 1)
 def shuffle(x: _Any) -> None:
     """Shuffle in place, with the global state. See `numpy.random.shuffle`."""
-    if not hasattr(x, "_read"):
-        _numpy.shuffle(x)
-        return
-    if _traced(x):
-        x[...] = _shuffled(_numpy.shuffle, x)
-        return
-    host = _own(x)
-    _numpy.shuffle(host)
-    x[...] = host
+    _shuffle(_numpy.shuffle, x)
 
 
 __all__ = [

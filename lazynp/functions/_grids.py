@@ -152,6 +152,11 @@ def _steps_between(start: Any, stop: Any, step: Any) -> Any:
     return max(math.ceil((stop - start) / step), 0)
 
 
+def _axes(ndim: int) -> list[tuple[slice | None, ...]]:
+    """Where each line of a sparse grid lies: by newaxis, which shows in the strides."""
+    return [tuple([slice(None) if i == k else None for i in range(ndim)]) for k in range(ndim)]
+
+
 class nd_grid:
     """`mgrid[slices]` and `ogrid[slices]`: see `numpy.mgrid`."""
 
@@ -163,8 +168,11 @@ class nd_grid:
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, tuple):
             return self._line(key)
-        if not self.sparse and _is_small(key):
-            return beside(from_numpy(np.mgrid[key]))
+        if _is_small(key):
+            if not self.sparse:
+                return beside(from_numpy(np.mgrid[key]))
+            found = [beside(from_numpy(x.reshape(-1))) for x in np.ogrid[key]]
+            return tuple([line[at] for line, at in zip(found, _axes(len(key)), strict=True)])
         parts = [
             [0 if s.start is None else _bound(s.start), _bound(s.stop),
              1 if s.step is None else _bound(s.step)]
@@ -187,8 +195,8 @@ class nd_grid:
             steps = ufuncs.multiply(arange(size, dtype=dtype), step)
             begin = start if isinstance(start, Array) else as_number(start)
             line = cast(ufuncs.add(steps, begin), dtype)
-            if self.sparse:  # by newaxis, which shows in the strides
-                lines.append(sliced(line, *[slice(None) if i == k else None for i in range(ndim)]))
+            if self.sparse:
+                lines.append(sliced(line, *_axes(ndim)[k]))
                 continue
             lines.append(reshaped(line, tuple(size if i == k else 1 for i in range(ndim))))
         if self.sparse:

@@ -457,6 +457,7 @@ np.mgrid[0:2:1j, 0:2]
 np.ogrid[0:3, 1:5:2]
 np.ogrid[0:1:3j, 0:2]
 np.ogrid[0:3]
+[x.strides for x in np.ogrid[0:3, 1:5, 0:1:4j]]
 np.ogrid[0:3, 0:i[0, 2]]
 np.fromfunction(lambda p, q: p * 2 + q, (3, 2))
 np.fromfunction(lambda p: p, (3,), dtype=int)

@@ -4,6 +4,7 @@
 
 #include "derived.h"
 #include "kernels.h"
+#include "listed.h"
 #include "storing.h"
 
 /* -- whole functions: `_eager.by_numpy`, `created`; `_reduce` ---------------------------------- */
@@ -408,6 +409,18 @@ static PyObject *numpys_for(Front *front, PyObject *const *args, PyObject *names
     return *method ? front->method : front->function;
 }
 
+/* What a call makes of a short list of numbers, new: see listed.h. Sets `*out` if that was done. */
+static void of_short_list(Front *front, PyObject *now, PyObject *const *args, PyObject **out)
+{
+    int scalars = 0;
+    PyArrayObject *memory = makes_arrays(front->function) ? array_of_list(args[0], &scalars) : NULL;
+    if (memory && is_numpys(front, now, args, 1, LISTS | (scalars ? LAZY : 0))) {
+        spend(now, (PyObject *)memory);
+        *out = new_owner(memory);
+    }
+    Py_XDECREF(memory);
+}
+
 static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
@@ -441,16 +454,20 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         return NULL;
     if ((is_eager(now) || front->anytime) &&
         (!front->creates || makes_little(front, args, all, names, now))) {
-        while (made < all && (values[made] = argument_of(front, args[made], now, &met)))
+        if (all == 1 && front->creates == 1 && front->anytime)
+            of_short_list(front, now, args, &out);
+        again = !out;
+        while (again && made < all && (values[made] = argument_of(front, args[made], now, &met)))
             made++;
         int large = front->outer && is_first(now) && made > 1 && is_large_outer(now, values);
-        if (made == all && !large && is_numpys(front, now, args, all, met & ~BARE)) {
+        if (again && made == all && !large && is_numpys(front, now, args, all, met & ~BARE)) {
             int method;
             PyObject *function = numpys_for(front, args, names, &method);
             if (front->many && is_memory(values[0]) &&
                 PyArray_SIZE((PyArrayObject *)values[0]) >= front->many)
                 function = front->faster;
-            result = by_kernel(function, values, n, names);
+            result = all == 1 && makes_arrays(function) ? (PyObject *)array_of_arrays(values[0])
+                                                        : by_kernel(function, values, n, names);
             if (result)
                 again = 0;
             else if (function != Py_None && !PyErr_Occurred())

@@ -40,7 +40,7 @@ def eagerly() -> Iterator[None]:
 
 def scalar(number: Any) -> Any:
     """A Scalar of this number, where it has one."""
-    return np.array([number])[0] if isinstance(number, (numpy.float64, numpy.int64)) else number
+    return np.array([number])[0] if type(number) in (numpy.float64, numpy.int64) else number
 
 
 def with_scalars(x: Any) -> Any:

@@ -274,6 +274,22 @@ def test_out(name: str, dtype: str) -> None:
         check(lambda np, x, p=target: given_out(np, name, x, n, [p, p, p], x), x)
 
 
+@pytest.mark.parametrize("dtype", "fdDq")
+def test_out_of_numbers_alone(dtype: str) -> None:
+    """NumPy computes with Python's numbers in their own dtype, and casts the result."""
+    calls: list[Any] = [("negative", 0), ("negative", 3), ("subtract", 2**53 + 1, 1)]
+    for name, *args in (*calls, ("divide", 1, 3), ("multiply", 0.1, 3), ("sqrt", 2)):
+
+        def run(np: Any, x: Any, name: str = name, args: Any = args) -> Any:
+            try:
+                getattr(np, name)(*args, out=x)
+            except TypeError:
+                pass
+            return x
+
+        check(run, numpy.ones(5, dtype))
+
+
 @given(data=st.data())
 def test_chains(data: st.DataObject) -> None:
     """Kernels between other operations, on views, in one array."""

@@ -298,6 +298,15 @@ def test_of_a_complex_and_another_dtype(name: str) -> None:
             check(name, x[:6].reshape(-1, 1), z[:6].reshape(-1, 1))
 
 
+@pytest.mark.parametrize("power", [2, 2.0, 0.5, -1, 3, 2j, 2 + 0j, 1.0])
+def test_of_powers_of_complex(power: Any) -> None:
+    for size in (1, 7, 200, 1500):
+        z = numpy.cos(numpy.arange(size)) + 1j * numpy.sin(numpy.arange(size) * 0.7)
+        want, ours = outcome(operator.pow, z, power), np.array(z)
+        for _ in range(3):
+            assert outcome(operator.pow, ours, power) == want
+
+
 def test_of_large_temporaries_of_two_dtypes() -> None:
     for dtype in "?bilBLf":
         x, y = numbers(dtype, 5000), numpy.roll(numbers("d", 5000), 2)

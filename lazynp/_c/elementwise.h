@@ -257,8 +257,8 @@ static void learn_loop(Front *front, PyObject *const *known, Py_ssize_t n, PyObj
     it->casts = common >= 0;
     find_loop(it, power ? front->method : front->function, power ? 1 : (int)n, same ? type : -1,
               type_of(found, NULL));
-    if (power && type == NPY_BOOL)
-        it->loop = NULL; /* other powers of bools have another dtype than the square */
+    if (power && (type == NPY_BOOL || (type == NPY_CDOUBLE && kinds[1] == OF_FLOAT)))
+        it->loop = NULL; /* the square is of another dtype; NumPy's z ** 2.0 is no square */
     memcpy(it->kinds, kinds, sizeof kinds);
 }
 

@@ -583,7 +583,11 @@ static int looped_out(PyObject *function, PyArrayObject *target, PyObject *const
     Loop it = {{0}};
     Number numbers[2];
     PyObject *all[OPERANDS];
-    int type = PyArray_TYPE(target);
+    int type = PyArray_TYPE(target), typed = 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        typed = typed || !is_python_number(values[i]);
+    if (!typed) /* NumPy computes with Python's numbers alone in their own dtype, and casts that */
+        return 0;
     if (n < 1 || n > 2 || PyArray_SIZE(target) > LOOPED || PyArray_NDIM(target) > AXES ||
         !is_number_type(type) || !is_of(target, type) || !PyArray_ISWRITEABLE(target))
         return 0;

@@ -16,7 +16,7 @@ import numpy as np
 
 F = TypeVar("F")
 
-_INTERFACE = 48  # the version of the interface that was built: see the end of the C source
+_INTERFACE = 49  # the version of the interface that was built: see the end of the C source
 
 fastpath: Any = None
 if os.environ.get("LAZYNP_PURE_PYTHON", "0") in ("", "0"):

@@ -602,7 +602,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         Py_CLEAR(module);
     Py_XDECREF(call);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 48) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 49) < 0)
         Py_CLEAR(module);
     return module;
 }

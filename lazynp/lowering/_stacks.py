@@ -19,7 +19,7 @@ import numpy as np
 
 from lazynp._avals import Aval, aval_of
 from lazynp.lowering import _compat
-from lazynp.lowering._text import ints, type_text
+from lazynp.lowering._text import ints, layouts_text, type_text
 
 FFT = "lazynp_fft"
 SOLVER = "lazynp_lapack"
@@ -97,13 +97,27 @@ def _partition(
     tiles = [_tiles(s, lines) for s in (shardings[0], sharding)]
     counts, order = max(tiles, key=lambda t: math.prod(t[0]))
     split = _compat.tiled(counts, 1, order)
-    given, made = [type_text(part(s, counts)) for s in (shapes[0], shape)]
+    operand, result = [part(s, counts) for s in (shapes[0], shape)]
+    given, made = type_text(operand), type_text(result)
     text = (
         f"func.func public @main(%a: {given}) -> {made} {{\n"
-        f'%0 = "stablehlo.fft"(%a) <{{{fft_attrs(kind, [int(n)])}}}> : ({given}) -> {made}\n'
-        f"return %0 : {made}\n}}"
+        f"%0 = {_by_rows('%a', operand)}\n"
+        f'%1 = "stablehlo.fft"(%0) <{{{fft_attrs(kind, [int(n)])}}}> : ({given}) -> {made}\n'
+        f"%2 = {_by_rows('%1', result)}\n"
+        f"return %2 : {made}\n}}"
     )
     return text.encode(), [split], split
+
+
+def _by_rows(name: str, aval: Aval) -> str:
+    """The value in row-major order, which Fourier transforms need. XLA gives operands of products
+    and of LAPACK's functions another order, and hands that on to all that is made of them.
+    """
+    kind, order = type_text(aval), layouts_text([aval])
+    return (
+        f'"stablehlo.custom_call"({name}) <{{call_target_name = "LayoutConstraint", '
+        f"operand_layouts = {order}, result_layouts = {order}}}> : ({kind}) -> {kind}"
+    )
 
 
 def _tiles(sharding: Any, lines: _Dims) -> tuple[_Dims, _Dims]:

@@ -66,3 +66,30 @@ def test_a_stack_gives_numpys_results_however_it_is_split(name: str) -> None:
         numpy.testing.assert_allclose(
             numpy.asarray(got), want, tolerance, tolerance, err_msg=str(sharding.spec)
         )
+
+
+BESIDE: dict[str, Callable[[Any, Any], Any]] = {
+    "a product": lambda np, w: w @ w,
+    "solve": lambda np, w: np.linalg.solve(w + 99 * np.eye(5), w[0]),
+    "inv": lambda np, w: np.linalg.inv(w.T + 99 * np.eye(5)),
+}
+TRANSFORMS: dict[str, Callable[[Any, Any], Any]] = {
+    "fft": lambda np, w: np.fft.fft(w, axis=0),
+    "ifft": lambda np, w: np.fft.ifft(w.T),
+    "rfft": lambda np, w: np.fft.rfft(w, axis=0),
+    "irfft": lambda np, w: np.fft.irfft(w, axis=0),
+}
+
+
+@pytest.mark.parametrize("beside", list(BESIDE))
+@on_eight
+def test_a_transform_beside_what_reads_by_columns(beside: str) -> None:
+    """XLA's transform reads rows only: where another reader made columns of them, it failed."""
+    mesh = np.make_mesh((4, 2), ("a", "b"))
+    value = numpy.random.default_rng(0).normal(size=(8, 8))
+    for name, transform in TRANSFORMS.items():
+        wants = [f(numpy, value[1:6, :5]) for f in (BESIDE[beside], transform)]
+        w = np.device_put(value, np.NamedSharding(mesh, P("a", "b")))[1:6, :5]
+        gots = [f(np, w) for f in (BESIDE[beside], transform)]
+        for got, want in zip(gots, wants, strict=True):
+            numpy.testing.assert_allclose(numpy.asarray(got), want, 1e-9, 1e-9, err_msg=name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 from lazynp._recorder import local
@@ -153,7 +154,15 @@ def recipe_of(function: Any) -> Recipe | None:
     if function is None:
         return None
     code = getattr(function, "__code__", None)
-    return function.recipe if code is _CODE or code == _CODE else None  # equal: it was unpickled
+    same = code is _CODE
+    if not same and isinstance(code, CodeType):  # equal, if it was unpickled
+        same = code.co_name == _NAME and code == _CODE
+    return function.recipe if same else None
+
+
+# CPython 3.11 compares codes of two names as if there were no limit of recursion: past it, the
+# comparison has a result and an exception, a SystemError. So the names are compared before.
+_NAME = "called"
 
 
 _CODE: Any = ...  # no code: `with_recipe` asks before it is known

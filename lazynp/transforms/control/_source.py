@@ -104,7 +104,7 @@ def tree_of(function: FunctionType) -> tuple[Function, str | None] | None:
     found = _file(function)
     if found is None:
         return None
-    same = [c for c in found[3].get(code.co_firstlineno, ()) if c == code]
+    same = [c for c in found[3].get(code.co_firstlineno, ()) if _equal(c, code)]
     if not same or {_span(c) for c in same} != {_span(code)}:
         return None
     nodes = list(_nodes(found[2], code, None))
@@ -123,9 +123,14 @@ def whole_tree(function: FunctionType) -> ast.AST | None:
         return None if found is None or isinstance(found[0], ast.Lambda) else found[0]
     file = _file(function)
     same = file is not None and any(
-        c == code and _span(c) == _span(code) for c in file[3].get(code.co_firstlineno, ())
+        _equal(c, code) and _span(c) == _span(code) for c in file[3].get(code.co_firstlineno, ())
     )
     return file[2] if file is not None and same else None
+
+
+def _equal(a: CodeType, b: CodeType) -> bool:
+    """Whether these are equal. The names come first: see `_recipes.recipe_of`."""
+    return a.co_name == b.co_name and a == b
 
 
 def _span(code: CodeType) -> tuple[Any, ...]:

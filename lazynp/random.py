@@ -174,7 +174,7 @@ class _Sampler:
         """Shuffle in place. See `numpy.random.Generator.shuffle`."""
         method = self._generator.shuffle
         if type(self).shuffle is _Sampler.shuffle:  # not of a class that calls this one
-            made = _by_writing(method, 2)(_partial(_shuffle, method))
+            made: _Any = _by_writing(method, 2)(_partial(_shuffle, method))
             made.reduced = _method_of, (type(self), self._generator, "shuffle")
             self.__dict__["shuffle"] = made
         _shuffle(method, x, axis)

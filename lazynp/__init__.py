@@ -64,6 +64,7 @@ from lazynp._version import __version__ as __lazynp_version__  # noqa: F401
 from lazynp.functions._casts import bind_in as _bind_dtypes_in
 from lazynp.functions._dispatch import make_overridable as _make_overridable
 from lazynp.functions._json import hook as _hook_json
+from lazynp.functions._numba import hook as _hook_numba
 from lazynp.functions._numpys_classes import hook as _hook_classes
 from lazynp.functions._packages import hook as _hook_packages
 from lazynp.functions._pandas import hook as _hook_pandas
@@ -309,6 +310,7 @@ _make_overridable(globals(), _numpy)
 _hook_json()
 _hook_pandas()
 _hook_packages()
+_hook_numba()
 _hook_superlu()
 _hook_classes(_numpy.matrix, _numpy.memmap, _numpy.recarray)
 

@@ -75,10 +75,10 @@ def taking_numpys(function: Any, inner: bool = False) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         for x in args:
             if type(x) not in PLAIN and is_ours(x):
-                return _called(function, args, kwargs, inner)
+                return called(function, args, kwargs, inner)
         for x in kwargs.values():
             if type(x) not in PLAIN and is_ours(x):
-                return _called(function, args, kwargs, inner)
+                return called(function, args, kwargs, inner)
         return function(*args, **kwargs)
 
     _made.add(call)
@@ -88,7 +88,7 @@ def taking_numpys(function: Any, inner: bool = False) -> Any:
 _made: set[Any] = set()
 
 
-def _called(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inner: bool) -> Any:
+def called(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inner: bool) -> Any:
     lent: dict[int, tuple[Array, Any, Any]] = {}
 
     def copy(array: Array) -> Any:
@@ -199,4 +199,4 @@ def _changed_member(member: Any, root: str) -> Any:
     return type(member)(taking_numpys(function))
 
 
-__all__ = ["SOME", "WHOLE", "hook", "taking_numpys"]
+__all__ = ["SOME", "WHOLE", "called", "hook", "taking_numpys"]

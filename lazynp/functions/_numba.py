@@ -20,12 +20,13 @@ import numpy as np
 from lazynp._array import Array
 from lazynp.functions._loaded import when_loaded
 from lazynp.functions._packages import called, taking_numpys
-from lazynp.functions._pandas import numpys, root_of
+from lazynp.functions._pandas import PLAIN, numpys, root_of
 
 
 def hook() -> None:
     """Called once, when lazynp is imported."""
     when_loaded("numba.core.interpreter", _change_interpreter)
+    when_loaded("numba.core.typing.typeof", _tell_types)
     when_loaded("numba.core.dispatcher", _change_dispatcher)
     when_loaded("numba.misc.special", _change_typeof)
     when_loaded("numba.stencils.stencil", _change_stencils)
@@ -87,6 +88,11 @@ def _constant(array: Array) -> Any:
 # -- calls -----------------------------------------------------------------------------------------
 
 
+def _tell_types(module: Any) -> None:
+    """A lazy array has no type of numba's, which would look for one in its buffer."""
+    module.typeof_impl.register(Array)(lambda x, context: None)
+
+
 def _change_dispatcher(module: Any) -> None:
     kind, omitted = module._DispatcherBase, module.OmittedArg
     for made in (module.Dispatcher, kind):
@@ -130,10 +136,13 @@ def _asking(kind: Any, wanted: bool) -> Any:
     if not wanted or plain is not kind:
         return kind if wanted else plain
 
+    at_once = plain.__call__
+
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if any([_holds_array(x) for x in (*args, *kwargs.values())]):
-            return called(functools.partial(plain.__call__, self), args, kwargs, False)
-        return plain.__call__(self, *args, **kwargs)
+        for x in args if not kwargs else (*args, *kwargs.values()):
+            if type(x) not in PLAIN and _holds_array(x):
+                return called(functools.partial(at_once, self), args, kwargs, False)
+        return at_once(self, *args, **kwargs)
 
     own = {
         "__slots__": (),

@@ -29,14 +29,16 @@ from lazynp.functions._pandas import KNOWN, PLAIN, SPECIAL, is_ours, numpys, roo
 
 # packages, and parts of them, all of whose functions and methods are like that
 WHOLE = (
-    "MDAnalysis", "SimpleITK", "astropy.table", "bottleneck", "casadi", "control", "cv2", "cvxpy",
-    "galois", "gymnasium",
+    "MDAnalysis", "SimpleITK", "antropy", "astropy.table", "bottleneck", "casadi", "control",
+    "csaps", "cv2", "cvxpy", "galois", "gymnasium",
     "h5py", "hdbscan", "lightgbm", "librosa", "nlopt", "ortools", "osqp", "ot", "polars", "pyamg",
-    "pyproj", "pyswarms", "pyvista", "pywt", "ruptures", "shapely", "skimage", "sparse", "xgboost",
+    "pyproj", "pyswarms", "pyvista", "pywt", "ruptures", "shapely",
+    "simplification", "skimage", "sparse", "xgboost",
 )  # fmt: skip
 # modules with classes derived from NumPy's array, of which users ask `x.view(np.ndarray)`
 _OF_ARRAYS = ("astropy.units", "numpy.ma", "quantities", "unyt")
-IN_C = {"bottleneck", "cv2"}  # also functions in C; others hand such functions to C again
+# also functions in C; others hand such functions to C again
+IN_C = {"bottleneck", "cv2", "simplification"}
 # Modules with some such functions. Others of these packages look at the frame of their caller, or
 # are called too often.
 SOME = {

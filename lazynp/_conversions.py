@@ -387,7 +387,7 @@ def view_as(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
     if type is not None and not _is_array_class(type):
         raise ValueError("Type must be a sub-type of ndarray type")
     if isinstance(type, builtins.type) and issubclass(type, Array):
-        made = same(self) if dtype is None else view_as(self, dtype)
+        made = same(self) if dtype is None else stripped(view_as(self, dtype))
         return made if type is NDArray else of_class(type, made, self)
     if dtype is None and type is None:
         return kept_class(self, same(self))

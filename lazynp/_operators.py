@@ -211,6 +211,8 @@ def attach_operators() -> None:
             setattr(Array, f"__i{name}__", _in_place(function, name))
     by_numpys = by_method(np.ndarray.__divmod__, 2, function=np.divmod)
     Array.__divmod__ = by_numpys(Array.__divmod__)  # type: ignore[attr-defined]
+    reflected = by_method(np.ndarray.__rdivmod__, 2)
+    Array.__rdivmod__ = reflected(Array.__rdivmod__)  # type: ignore[attr-defined]
     for name, function in _COMPARISONS.items():
         setattr(Array, f"__{name}__", function.operator())
     for name, function in _UNARY.items():

@@ -51,6 +51,40 @@ def test_what_runs_at_once_warns_as_numpy(row: str) -> None:
         assert _told(program, np) == want
 
 
+DIVISIONS: dict[str, Callable[[Any], Any]] = {
+    "numbers": lambda np: np.divmod(5, 0),
+    "floats": lambda np: np.divmod(5.0, 0),
+    "a list": lambda np: np.divmod([5, 1], [0, 1]),
+    "an array and a list": lambda np: np.divmod(np.array([5.0, 1.0]), [0, 1]),
+    "arrays": lambda np: np.divmod(np.array([5, 1]), np.array([0, 1])),
+    "a number and an array": lambda np: divmod(5, np.array([0, 1])),
+    "an array and a number": lambda np: divmod(np.array([0.0, 1.0]), 0),
+    "an element": lambda np: np.divmod(np.array([1.0, 2.0]).sum(), 0),
+    "none": lambda np: (np.divmod(5, 2), np.modf(2.5), divmod(7, np.array([3, 2]))),
+}
+
+
+@in_c
+@pytest.mark.parametrize("form", DIVISIONS)
+def test_divisions_with_two_results_warn_once(form: str) -> None:
+    program = DIVISIONS[form]
+    want = _told(program, numpy)
+    assert bool(want) == (form != "none")
+    for _ in range(3):
+        assert _told(program, np) == want
+
+
+def test_functions_with_two_results_of_numbers() -> None:
+    for name, xs in (
+        ("divmod", (7, -2)),
+        ("divmod", (-7.5, 2)),
+        ("modf", (-2.5,)),
+        ("frexp", (6,)),
+    ):
+        got, want = getattr(np, name)(*xs), getattr(numpy, name)(*xs)
+        assert got == want and [type(x) for x in got] == [type(x) for x in want]
+
+
 BIG = [[1e308, 1e308, 2.0], [1.0, 2.0, 3.0]]
 REDUCTIONS: dict[str, Callable[[Any], Any]] = {
     "dtype": lambda np: np.sum(np.array(BIG), dtype="f4"),

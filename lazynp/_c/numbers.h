@@ -34,7 +34,7 @@ static PyObject *by_doubles(Front *front, PyObject *const *xs, Py_ssize_t n)
     return front->doubles.loop ? double_by_loop(&front->doubles, xs, n) : NULL;
 }
 
-/* NumPy's result, if it is a number that programs support. Sets `*again` if Python must call. */
+/* NumPy's result, if it is a number that programs support, or several. Sets `*again` if Python must call. */
 static PyObject *of_numbers(Front *front, PyObject *now, PyObject *const *xs, Py_ssize_t n,
                             int *again)
 {
@@ -47,7 +47,7 @@ static PyObject *of_numbers(Front *front, PyObject *now, PyObject *const *xs, Py
         return result;
     }
     result = quiet(OF(now, Recorder, quiet), front->function, xs, n, again);
-    if (result && !aval_of_number(result)) {
+    if (result && !PyTuple_CheckExact(result) && !aval_of_number(result)) {
         *again = 1;
         Py_CLEAR(result);
     }

@@ -30,6 +30,8 @@ from lazynp.functions._subclass import is_derived, of_class
 class flatiter:
     """See `numpy.flatiter`. `x.flat` creates it; reading by slices and indices returns copies."""
 
+    __module__ = "lazynp"  # where its repr and pickle find it
+
     __slots__ = ("base", "index")
     __hash__ = None  # type: ignore[assignment]
     # for loops under `jit`: the array that they walk over, and whether they get indices as well

@@ -30,6 +30,8 @@ class vectorize(np.vectorize):
     values, it is called for each element; only derivatives have values (`jit` and `vmap` do not).
     """
 
+    __module__ = "lazynp"  # where its repr and pickle find it
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         out: Any = super().__call__(*args, **kwargs)
         if out is self:

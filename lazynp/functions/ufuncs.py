@@ -11,6 +11,7 @@ from lazynp._primitive import Primitive
 from lazynp._recorder import known
 from lazynp._ufunc_loops import resolve_dtypes
 from lazynp._values import extent
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._operands import as_array
 from lazynp.functions._recording import apply
@@ -126,6 +127,7 @@ def where_(c: Any, x: Any, y: Any) -> Any:
     return apply(e.select, c, x, y)
 
 
+@by_numpy(np.divmod)  # whose warnings name it
 def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
     xs = as_array(x), as_array(y)
     if needs_host(*xs):

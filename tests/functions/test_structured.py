@@ -199,6 +199,25 @@ def test_a_record_array_shows_what_it_is_a_view_of(statements: str) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        "r.view(np.ndarray)", "r.view(type=np.ndarray)", "r.view(r.dtype, np.ndarray)",
+        "r.view(r.dtype.fields or r.dtype, np.ndarray)", "r.view(dtype=x.dtype, type=np.ndarray)",
+        "r.view(('V', x.dtype.itemsize), np.ndarray)", "r.view(x.dtype)",
+        "r.view(x.dtype, np.recarray)",
+    ],
+)  # fmt: skip
+def test_views_of_record_arrays_have_the_class_that_is_asked_for(view: str) -> None:
+    kinds = []
+    for module in (numpy, np):
+        x = module.array(ROWS, RECORD)
+        names = {"np": module, "x": x, "r": x.view(module.recarray)}
+        made = eval(view, names)
+        kinds.append((type(made).__name__, made.dtype == x.dtype, numpy.asarray(made).tobytes()))
+    assert kinds[0] == kinds[1]
+
+
 def test_record_arrays_are_copied_pickled_and_given_away() -> None:
     x = np.array(ROWS, RECORD)
     r = x.view(np.recarray)

@@ -126,7 +126,7 @@ def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, r
     gathered, sites.gathered = sites.gathered, None
     unit = None
     if not gathered.first_look or asked is not None:
-        unit = _rounds.roll(nodes, gathered, reason)
+        unit = _rolled(recorder, nodes, gathered, reason)
     elif not gathered.varies(nodes):
         recorder.pending[:0] = nodes
         sites.gathered, recorder.limit = gathered, gathered.limit
@@ -139,12 +139,12 @@ def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, r
     goes_on = unit is not None and (unit.paid or unit.promises() and recorder.learns)
     if unit is not None and asked is None and goes_on:
         # a break in the rounds ends a run: what is left must not grow from flush to flush
-        while len(nodes) > unit.operations() and _rounds.roll(nodes, gathered, reason):
+        while len(nodes) > unit.operations() and _rolled(recorder, nodes, gathered, reason):
             pass
         recorder.pending[:0] = nodes
         sites.gathered, recorder.limit = gathered, len(nodes) + unit.operations()
         return unit.plan
-    plan = None
+    plan, others = None, len(nodes)
     if unit is None:
         gathered.missed()
         plan = _rounds.in_parts(nodes, asked, reason, gathered)
@@ -155,7 +155,18 @@ def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, r
     else:
         plan = _run(recorder, nodes, asked, reason)
     recorder.limit = sites.limit_from(_place(asked, reason))
+    if recorder.learns and recorder.policy.break_rounds(others):
+        recorder.learnt()
     return plan
+
+
+def _rolled(recorder: Recorder, nodes: list[Node], gathered: Gathered, reason: Any) -> Any:
+    """The unit whose complete rounds have run and left the list; None if there were none."""
+    before = len(nodes)
+    unit = _rounds.roll(nodes, gathered, reason)
+    if unit is not None and unit.paid and recorder.learns:
+        recorder.policy.gains(unit.gain_of(before - len(nodes)))
+    return unit
 
 
 _HUGE = 1 << 28  # bytes

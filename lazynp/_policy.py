@@ -26,6 +26,8 @@ _LOOP = 64  # operations in such loops before the recorder becomes eager
 _PATIENCE = 1e9
 _PATIENCE_AGAIN = 3e7
 _IMPATIENT = 4.0  # it grows by this factor if the rounds were not worth a program
+_MOST_VAIN = 8  # such times count
+_IN_VAIN = 4.0  # microseconds that an operation loses which is recorded and then runs by NumPy
 _CHOICES = 16  # results with a data-dependent shape, or visits by new programs
 
 
@@ -65,7 +67,7 @@ class LoopPolicy:
 
     __slots__ = (
         "mode", "largest", "patience", "_spent", "_small", "_novel", "_chosen", "_novel_at",
-        "_before", "_earning",
+        "_before", "_earning", "_gained", "_vain",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -85,6 +87,8 @@ class LoopPolicy:
         self._spent = 0.0  # bytes; C keeps a count of its own
         self._before = Mode.RECORD
         self._earning = False  # rounds are known whose program is not paid for: they run eagerly
+        self._gained = 0.0  # microseconds, by the program of the rounds that are being recorded
+        self._vain = 0  # times in a row that recording lost more than that
 
     def spend(self, written: int) -> bool:
         """An eager operation has written these bytes. Whether it is time to record some rounds."""
@@ -97,6 +101,24 @@ class LoopPolicy:
     def begin_rounds(self) -> None:
         """Record some rounds of a loop, whatever the mode."""
         self._before, self.mode = self.mode, Mode.RECORD
+
+    def gains(self, microseconds: float) -> None:
+        """A program has run rounds, and gained so much, by estimate."""
+        self._gained += microseconds
+
+    def break_rounds(self, others: int) -> bool:
+        """The rounds have ended, or are others now: so many operations were recorded, and no
+        program has run them. Whether that has cost more than it gained, as it does where few rounds
+        follow each other: then the next ones run eagerly.
+        """
+        if not self._gained:
+            return False
+        lost = others * _IN_VAIN > self._gained
+        self._gained, self._vain = 0.0, self._vain + 1 if lost else 0
+        if lost:
+            self.mode, self._earning = Mode.EAGER, True
+            self.patience = _PATIENCE_AGAIN * _IMPATIENT ** min(self._vain, _MOST_VAIN)
+        return lost
 
     def end_rounds(self, short: float, small: bool = False) -> None:
         """short: the bytes that rounds must still write before a program pays; 0 if one ran them,

@@ -153,6 +153,11 @@ class Unit:
         written = sum([aval.nbytes for avals in results for aval in avals])
         return max((reference - compiled) / max(written, 1), _GAIN)
 
+    def gain_of(self, operations: int) -> float:
+        """The microseconds that a program gains in so many operations."""
+        reference, compiled, _ = self.costs
+        return max(reference - compiled, 0.0) * operations / len(self.ops)
+
     def short_of(self) -> float:
         """The bytes that rounds must still write before a program pays."""
         if self._waiting.work is not None:

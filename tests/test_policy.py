@@ -87,6 +87,27 @@ def test_rounds_in_vain_make_it_wait_longer(before: Mode) -> None:
     assert policy.mode is R
 
 
+def test_programs_of_few_rounds_between_breaks_are_given_up() -> None:
+    policy = LoopPolicy()
+    waits = []
+    for _ in range(3):
+        policy.begin_rounds()
+        policy.end_rounds(0)  # a program has run rounds ...
+        policy.gains(100 * _policy._IN_VAIN)
+        assert policy.break_rounds(101)  # ... but fewer operations than were recorded in vain
+        assert policy.mode is E
+        waits.append(policy.patience)
+    assert waits == [_policy._PATIENCE_AGAIN * 4.0**i for i in (1, 2, 3)]
+    policy.begin_rounds()
+    policy.end_rounds(0)
+    policy.gains(100 * _policy._IN_VAIN)
+    assert not policy.break_rounds(100) and policy.mode is R  # it pays now
+    assert policy.patience == _policy._PATIENCE_AGAIN
+    assert not policy.break_rounds(10**6)  # no program has run any
+    policy.gains(_policy._IN_VAIN)
+    assert policy.break_rounds(2) and policy.patience == waits[0]  # it counts from the beginning
+
+
 def test_novel_large_programs_need_many_visits() -> None:
     cuts = [_novel(gain=1e5)] * 40
     modes = _after(cuts)

@@ -528,6 +528,27 @@ def test_rounds_whose_shapes_vary_are_recorded_only_until_that_shows(
     assert (not gathered and 100 < made < 400) if varies else (gathered and made < 50)
 
 
+@pytest.mark.parametrize("rounds", [25, 10_000])
+def test_a_loop_whose_rounds_break_off_is_left_to_numpy(
+    rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is recorded when rounds break off, NumPy runs at many times its cost."""
+    monkeypatch.setattr(_unit.Unit, "worth_compiling", lambda self, rounds, more=0.0: True)
+    monkeypatch.setattr(_policy, "_PATIENCE", 1e6)
+    monkeypatch.setattr(_policy, "_PATIENCE_AGAIN", 1e5)
+    recorded = 0
+    with fresh("adaptive"), lazynp.config(promotion=False):
+        kept, u = [], lazynp.zeros((40, 40))
+        for k in range(8000):
+            if local.recorder.policy.mode is not _policy.Mode.EAGER:
+                recorded += 1
+            u[1:-1] += 0.1 * (u[2:] + u[:-2] - 2 * u[1:-1]) + 0.25
+            if k % rounds == 0:
+                kept.append(u.copy())
+        assert u.shape == (40, 40) and len(kept) == -(-8000 // rounds)
+    assert 100 < recorded < 3000 if rounds == 25 else recorded > 7000
+
+
 def test_the_period_of_short_rounds_is_searched_for_once(monkeypatch: Any) -> None:
     """A run takes `MOST` rounds; of two operations, twice as many may be pending."""
     searches = []

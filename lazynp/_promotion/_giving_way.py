@@ -65,9 +65,9 @@ class Attempt:
 
     def run(self, plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Python's results; or `GivesWay`, whatever the function makes of that."""
-        outer, _running.attempt = _running.attempt, self
-        self._begin = _clock.now()
+        outer, self._begin = _running.attempt, _clock.now()  # which may raise RecursionError
         try:
+            _running.attempt = self
             out = plain(*args, **kwargs)
         except (KeyboardInterrupt, SystemExit):
             raise

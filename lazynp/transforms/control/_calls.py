@@ -462,7 +462,7 @@ def _is_pure(function: Any) -> bool:
         if module.partition(".")[0] in PURE:
             return ".random" not in module
         return function in _BUILTINS or plain or records or issubclass(function, kinds)
-    if isinstance(of, Array) or type(of).__module__.startswith("lazynp."):
+    if isinstance(of, Array) or type(of).__module__.partition(".")[0] == "lazynp":
         return True
     if isinstance(of, tuple) and isinstance(function, MethodType):
         return function.__func__.__code__.co_filename == _NAMED_TUPLES  # `_replace`, `_asdict`

@@ -393,7 +393,7 @@ def indices(k: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
 
 def elements(x: Any) -> Any:
     """An iterator over the elements of an array, made for this loop, as what a loop may count."""
-    ours = (type(x).__module__ or "").startswith("lazynp.")
+    ours = (type(x).__module__ or "").partition(".")[0] == "lazynp"
     name, indexed = getattr(x, "_walks", ("", False)) if ours else ("", False)
     array = getattr(x, name, None)
     if type(array) is not NDArray or getattr(x, "index", 0):

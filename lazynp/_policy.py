@@ -26,8 +26,8 @@ _LOOP = 64  # operations in such loops before the recorder becomes eager
 _PATIENCE = 1e9
 _PATIENCE_AGAIN = 3e7
 _IMPATIENT = 4.0  # it grows by this factor if the rounds were not worth a program
-_MOST_VAIN = 8  # such times count
-_IN_VAIN = 4.0  # microseconds that an operation loses which is recorded and then runs by NumPy
+_IN_VAIN = 4.0  # microseconds that an operation loses if it is recorded, and no program runs it
+_MOST_VAIN = 8  # times in a row: beyond, the patience grows no more
 _CHOICES = 16  # results with a data-dependent shape, or visits by new programs
 
 
@@ -107,9 +107,9 @@ class LoopPolicy:
         self._gained += microseconds
 
     def break_rounds(self, others: int) -> bool:
-        """The rounds have ended, or are others now: so many operations were recorded, and no
-        program has run them. Whether that has cost more than it gained, as it does where few rounds
-        follow each other: then the next ones run eagerly.
+        """A run of alike rounds has ended. others: the operations that were recorded since, and
+        that no program has run. Returns whether they cost more than the program gained, as where
+        few rounds follow each other: then the next rounds run eagerly.
         """
         if not self._gained:
             return False

@@ -165,18 +165,20 @@ class _Sampler:
         method = getattr(self._generator, name)
         if not callable(method):
             return method
-        made = self.__dict__[name] = _sampled(method)
+        return self._keep(name, _sampled(method))
+
+    def _keep(self, name: str, made: _Any) -> _Any:
+        """Keep what was made for a method, so that later calls find it at once."""
         # for pickle; without the part in C, functions are pickled by name only
         made.reduced = _method_of, (type(self), self._generator, name)
+        self.__dict__[name] = made
         return made
 
     def shuffle(self, x: _Any, axis: int = 0) -> None:
         """Shuffle in place. See `numpy.random.Generator.shuffle`."""
         method = self._generator.shuffle
         if type(self).shuffle is _Sampler.shuffle:  # not of a class that calls this one
-            made: _Any = _by_writing(method, 2)(_partial(_shuffle, method))
-            made.reduced = _method_of, (type(self), self._generator, "shuffle")
-            self.__dict__["shuffle"] = made
+            self._keep("shuffle", _by_writing(method, 2)(_partial(_shuffle, method)))
         _shuffle(method, x, axis)
 
     def __repr__(self) -> str:

@@ -8,8 +8,8 @@
 
 /* The slots: class, name. */
 #define OF_CALLS(X)                                                                                \
-    X(Jitted, _placed) X(Jitted, _here) X(Jitted, _ints) X(Quick, op) X(Quick, projections) X(Quick, tree)          \
-    X(Quick, classes)                                                                              \
+    X(Jitted, _placed) X(Jitted, _here) X(Jitted, _ints) X(Quick, op) X(Quick, projections)        \
+    X(Quick, tree) X(Quick, classes)                                                               \
     X(Plan, lean) X(Plan, watch) X(Plan, constants) X(Plan, zero_slots)                            \
     X(Placed, trace) X(Placed, aval) X(Placed, code) X(Placed, offset) X(Placed, node)             \
     X(Placed, place) X(Placed, committed) X(Placed, declared) X(Placed, _host) X(Place, asked)     \

@@ -91,10 +91,9 @@ static int take_cast(PyObject *x, int target, Cast *it, PyArrayObject **like)
             return take_number(x, target, &it->number);
         if (target == NPY_DOUBLE || !is_number_of(x, NPY_DOUBLE))
             return 0;
-        PyObject *real = PyFloat_FromDouble(PyFloat_AS_DOUBLE(x)); /* float64s are floats */
-        int taken = real && take_number(real, target, &it->number);
-        Py_XDECREF(real);
-        return taken;
+        double pair[2] = {PyFloat_AS_DOUBLE(x), 0.0}; /* float64s are floats */
+        memcpy(&it->number.pair, pair, sizeof pair);
+        return 1;
     }
     it->type = PyArray_TYPE(memory);
     it->at = PyArray_BYTES(memory);

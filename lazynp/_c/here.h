@@ -315,10 +315,12 @@ static PyObject *jitted(PyObject *self, PyObject *const *args, size_t nargsf, Py
         nothing_staged() && !PyList_GET_SIZE(calls.disabled) &&
         SLOT(the.config, the.config_debug_nans) == Py_False) {
         PyObject *placed = OF_CALL(args[0], Jitted, _placed), *here = OF_CALL(args[0], Jitted, _here);
+        PyObject *ints = OF_CALL(args[0], Jitted, _ints);
         if (placed && PyDict_GET_SIZE(placed))
             out = call_elsewhere(placed, args + 1, n);
-        if (!out && !PyErr_Occurred() && here && OF_CALL(args[0], Jitted, _ints) && PyDict_GET_SIZE(here) && !policy_is("reference"))
-            out = call_here(here, OF_CALL(args[0], Jitted, _ints), args + 1, n);
+        if (!out && !PyErr_Occurred() && here && ints && PyDict_GET_SIZE(here) &&
+            !policy_is("reference"))
+            out = call_here(here, ints, args + 1, n);
     }
     return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
 }

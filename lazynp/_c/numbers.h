@@ -34,7 +34,8 @@ static PyObject *by_doubles(Front *front, PyObject *const *xs, Py_ssize_t n)
     return front->doubles.loop ? double_by_loop(&front->doubles, xs, n) : NULL;
 }
 
-/* NumPy's result, if it is a number that programs support, or several. Sets `*again` if Python must call. */
+/* NumPy's result, if it is a number that programs support, or several. Sets `*again` if Python must
+   call. */
 static PyObject *of_numbers(Front *front, PyObject *now, PyObject *const *xs, Py_ssize_t n,
                             int *again)
 {

@@ -193,9 +193,8 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
 
     if not traced(x):
         compiled = config.execution == "compiled"
-        if (
-            starts.size == 0 or not few and not (compiled and _even(starts, n))
-        ):  # NumPy is ten times as fast
+        # for many uneven slices, NumPy is ten times as fast
+        if starts.size == 0 or not (few or compiled and _even(starts, n)):
             return by_numpy()
         done = local.recorder.backend.attempt(by_numpy) if few and not compiled else None
         if done is not None:

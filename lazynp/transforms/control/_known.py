@@ -248,8 +248,8 @@ def _is_number(x: Any) -> bool:
 
 
 def _check_failures(name: str, a: Any, b: Any, line: int) -> None:
-    """Where Python's numbers raise, or become complex, and NumPy's do not. Only a program that
-    nobody asked for must not differ there.
+    """Where Python's numbers raise, or become complex, and NumPy's do not: a program that nobody
+    asked for must not differ there. Other programs check the divisors of ints: `_check_divisor`.
     """
     if session.strict is None:
         return

@@ -52,17 +52,20 @@ def _lcm(*xs: Any) -> Any:
     return out
 
 
+def _above(root: Any, x: Any) -> Any:
+    """1 where the square of the root is above x, else 0."""
+    return elementwise.convert(elementwise.greater(root * root, x), dtype=_INT)
+
+
 def _isqrt(x: Any) -> Any:
     text = "isqrt() argument must be nonnegative"
     check_later(elementwise.less(x, 0), ValueError, text)
     x = elementwise.maximum(x, 0)
     root = elementwise.sqrt(elementwise.convert(x, dtype=np.dtype(np.float64)))
     root = elementwise.minimum(elementwise.convert(root, dtype=_INT), _LARGEST_ROOT)
-    for k in (0, 1):  # a float may be one off
-        root = root - elementwise.convert(elementwise.greater(root * root, x), dtype=_INT)
-        if not k:
-            root = elementwise.minimum(root + 1, _LARGEST_ROOT)
-    return root
+    root = root - _above(root, x)  # a float may be one too large,
+    root = elementwise.minimum(root + 1, _LARGEST_ROOT)  # or one too small
+    return root - _above(root, x)
 
 
 def _isclose(*args: Any, **kwargs: Any) -> Any:
